@@ -14,7 +14,7 @@ def test_rebalances_are_counted_and_timed() -> None:
     assert (shown()["epoch"], shown()["rebalancing"], shown()["completed-rebalances-total"]) == (-1, 0, 0)
     assert "time-since-last-rebalance-ms" not in shown()
     for generation, took in ((3, 40), (4, 20)):
-        with rebalances.one(generation):
+        with rebalances.measured(generation):
             assert shown()["rebalancing"] == 1
             clock[0] += took
     clock[0] += 500

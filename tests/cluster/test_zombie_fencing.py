@@ -66,7 +66,7 @@ def tasks(store: ConfigStore, count: int) -> None:
 def test_as_many_tasks_are_fenced_off_as_were_started_before(store, producers, fencing, generations, fenced):
     for count in generations:
         tasks(store, count)
-        fencing.before_tasks("c")
+        fencing.ensure_fenced("c")
         assert store.snapshot().fencing_counts["c"] == count
     assert producers.fenced == [("c", count) for count in fenced]
 
@@ -75,17 +75,17 @@ def test_a_generation_is_fenced_off_once_however_many_tasks_ask(store, producers
     for count in (2, 2):
         tasks(store, count)
         for _ in range(3):
-            fencing.before_tasks("c")
+            fencing.ensure_fenced("c")
     assert producers.fenced == [("c", 2)]
 
 
 def test_tasks_that_are_not_the_latest_any_more_do_not_start(store, producers, fencing):
     tasks(store, 2)
-    fencing.before_tasks("c")
+    fencing.ensure_fenced("c")
     tasks(store, 3)
     producers.meanwhile = lambda: tasks(store, 4)
     with pytest.raises(RestError, match="because a new set of task configs was generated") as refused:
-        fencing.as_leader("c")
+        fencing.fence_as_leader("c")
     assert refused.value.status == 409
     assert store.snapshot().fencing_counts["c"] == 2, "those that come next fence off the same ones"
 
@@ -94,7 +94,7 @@ def test_a_connector_that_was_deleted_is_not_found(store, fencing):
     tasks(store, 1)
     store.remove_connector("c")
     with pytest.raises(NotFoundError):
-        fencing.as_leader("c")
+        fencing.fence_as_leader("c")
 
 
 def test_the_request_to_the_leader_has_no_body_and_is_signed():

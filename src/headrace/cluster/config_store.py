@@ -1,4 +1,4 @@
-"""The config topic as a store: what connectors there are and what they are meant to do."""
+"""The config topic as a store: the connectors, their configurations and target states."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ConfigStore:
     """
 
     def __init__(self, make_log: LogFactory, fenced: TransactionalWriter | None = None, topic: str = "") -> None:
-        """`fenced`: writes what only the leader may write, in transactions; without it everything goes the plain way."""
+        """`fenced`: writes what only the leader may write, in transactions; without it there are no transactions."""
         self._state = ClusterState()
         self._fenced = fenced
         self._topic = topic
@@ -87,7 +87,7 @@ class ConfigStore:
             self._fenced.claim(timeout_s)
 
     def may_write(self) -> bool:
-        """Whether what only the leader may write can be written: a write that fails ends the right to it."""
+        """Whether this worker may write the records of the leader: a failed write ends that right."""
         return self._fenced is None or self._fenced.may_write()
 
     # ---------------------------------------------------------------------------------------------- reading
@@ -124,7 +124,7 @@ class ConfigStore:
         self._write("task configurations", entries)
 
     def put_target_state(self, name: str, state: str) -> None:
-        """Write what a connector is meant to do: STARTED, PAUSED or STOPPED. Any worker may."""
+        """Write the target state of a connector: STARTED, PAUSED or STOPPED. Any worker may."""
         log.debug("Writing target state %s for connector %s", state, name)
         self._write("target state", [TargetStateChange(name, TargetState(state))], privileged=False)
 
@@ -156,7 +156,7 @@ class ConfigStore:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:
             log.error("Failed to write %s to Kafka: %s", what, error)
-            raise ConnectError(FAILED_WRITE) from _because(f"Error writing {what} to Kafka", error)
+            raise ConnectError(FAILED_WRITE) from _connect_error(f"Error writing {what} to Kafka", error)
 
     def _apply(self, record: LogRecord) -> None:
         decoded = records.decode(record.key, record.value)
@@ -170,7 +170,7 @@ class ConfigStore:
             listener(what, getattr(decoded, attribute))
 
 
-def _because(sentence: str, cause: KafkaFailure) -> ConnectError:
+def _connect_error(sentence: str, cause: KafkaFailure) -> ConnectError:
     error = ConnectError(sentence)
     error.__cause__ = cause
     return error

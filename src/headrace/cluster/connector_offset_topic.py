@@ -67,7 +67,7 @@ class ConnectorOffsetTopic:
 
 
 class OffsetStores:
-    """Finds the store of a connector; an own topic is made, and read to its end, when it is asked for first."""
+    """Finds the store of a connector; a topic of its own is created, and read to its end, at the first request for it."""
 
     def __init__(self, shared: KafkaOffsetStore, own: Callable[[Props], Own | None]) -> None:
         """own: from a connector's resolved configuration to what distinguishes its topic from others, and how its store is made
@@ -89,7 +89,7 @@ class OffsetStores:
             return ConnectorOffsetTopic(self._made[key], self.shared)
 
     def stop(self) -> None:
-        """Close what was made."""
+        """Close the stores that were opened."""
         with self._making:
             for store in self._made.values():
                 store.stop()

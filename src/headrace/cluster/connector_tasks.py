@@ -60,7 +60,7 @@ class ConnectorTasks:
         """Bring the tasks of this worker to the goal: RUNNING, PAUSED or STOPPED. A FAILED one stays as it is."""
         if want.tasks_version != self._version:
             self._renew(want)
-        self._let_go(self._slots.keys() - want.tasks_here)
+        self._release(self._slots.keys() - want.tasks_here)
         for number in sorted(want.tasks_here - self._slots.keys()):
             self._slots[number] = TaskSlot()
         for number, slot in sorted(self._slots.items()):
@@ -76,7 +76,7 @@ class ConnectorTasks:
         self._version = want.tasks_version
 
     def _forget_topics(self, config: Props) -> None:
-        """End what a sink no longer consumes (KIP-558), once the old tasks here, which could add it again, have ended."""
+        """Remove active topics that a sink no longer consumes (KIP-558); the tasks that could add them again have ended."""
         try:
             resolved = self._worker.config.resolver.resolve(config).props
             if connector_class(resolved).plugin_kind == Kind.SINK:
@@ -84,8 +84,8 @@ class ConnectorTasks:
         except (HeadraceError, JavaRegexError) as error:  # the start of the tasks reports it
             log.debug("connector.topics.unknown", connector=self._name, cause=str(error))
 
-    def _let_go(self, numbers: Iterable[int]) -> None:
-        """End tasks, and forget them: they belong to another worker from now on, or to none."""
+    def _release(self, numbers: Iterable[int]) -> None:
+        """Stop tasks, and report them UNASSIGNED: they belong to another worker from now on, or to none."""
         leaving = sorted(numbers)
         self._end(leaving)
         for number in leaving:
@@ -119,34 +119,34 @@ class ConnectorTasks:
         if self._slots.get(number) is not slot or slot.state != RUNNING:
             return  # of an earlier generation
         slot.state, slot.runner = FAILED, None
-        trace = shown(error)
+        trace = as_headrace_error(error)
         slot.failures.append(Failure(int(time.time() * 1000), redact(str(trace))))
         plan = plan_restart(want.config, slot.failures, failure.is_retriable(error))
         self._reporter.task(self._name, number, FAILED, self.class_version, trace, plan and plan.status())
         if plan is not None:
             slot.failures = list(plan.failures)
         if plan is not None and plan.next_ms is not None:
-            again = threading.Timer(plan.next_ms / 1000 - time.time(), self._later, [partial(self._again, number, slot)])
+            again = threading.Timer(plan.next_ms / 1000 - time.time(), self._later, [partial(self._restart_failed, number, slot)])
             again.daemon = True
             again.start()
 
-    def _again(self, number: int, slot: TaskSlot) -> None:
-        """Start a failed task again, unless it was started, stopped or given away meanwhile."""
+    def _restart_failed(self, number: int, slot: TaskSlot) -> None:
+        """Restart a failed task, unless it was started, stopped or reassigned meanwhile."""
         if self._slots.get(number) is slot and slot.state == FAILED:
             slot.state = UNASSIGNED
             self._wake()
 
     def stop(self) -> list[int]:
-        """End every task of this worker, and forget them; returns their numbers."""
+        """Stop every task of this worker; returns their numbers."""
         numbers = sorted(self._slots)
-        self._let_go(numbers)
+        self._release(numbers)
         return numbers
 
     def restart(self, numbers: Iterable[int], announce: str) -> None:
-        """Make these tasks, as far as they are here, ready to restart."""
-        here = [number for number in sorted(numbers) if number in self._slots]
-        self._end(here)
-        for number in here:
+        """Stop those of these tasks that run on this worker, so that they are started again."""
+        numbers_here = [number for number in sorted(numbers) if number in self._slots]
+        self._end(numbers_here)
+        for number in numbers_here:
             self._slots[number] = TaskSlot()
             self._reporter.task(self._name, number, announce, self.class_version)
 
@@ -162,8 +162,8 @@ class ConnectorTasks:
             slot.runner, slot.state = None, UNASSIGNED
 
 
-def shown(error: BaseException) -> HeadraceError:
-    """An error as statuses show it; one that is not headrace's own, a bug or a plugin's, with the name of its class."""
+def as_headrace_error(error: BaseException) -> HeadraceError:
+    """The error for a status; one that is not a HeadraceError, from a bug or a plugin, gets the name of its class in front."""
     if isinstance(error, HeadraceError):
         return error
     wrapped = ConnectError(f"{type(error).__name__}: {error}")

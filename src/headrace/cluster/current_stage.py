@@ -1,4 +1,4 @@
-"""What a worker is busy with, for those who wait for it: `The worker is currently …, which began at ….`"""
+"""What a worker is doing, for error messages of requests that time out: `The worker is currently …, which began at ….`"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CurrentStage:
 
     @contextmanager
     def during(self, what: str) -> Iterator[None]:
-        """Tell of this step as long as the context is open; what: `reading …`, in Kafka Connect's words where it has any."""
+        """Report a step while the context is open; what: `reading …`, in Kafka Connect's words where it has any."""
         key = object()
         with self._lock:
             self._running[key] = (what, datetime.now(UTC))
@@ -28,7 +28,7 @@ class CurrentStage:
                 del self._running[key]
 
     def sentence(self) -> str | None:
-        """What has been under way for longest, None if nothing is."""
+        """The step that began first, as a sentence; None if there is none."""
         with self._lock:
             if not self._running:
                 return None

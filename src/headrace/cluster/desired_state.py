@@ -1,4 +1,4 @@
-"""What a supervisor works towards, and what it is asked to do besides."""
+"""The desired state of a connector, and requests to restart parts of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DesiredState:
     target: str
     """STARTED, PAUSED or STOPPED."""
     applied: Props | None
-    """The configuration that the tasks were made from, None: there are none."""
+    """The configuration from which the tasks were created, None if there are none."""
     tasks: Sequence[Props]
     """The committed task configurations."""
     tasks_version: int
@@ -32,7 +32,7 @@ class DesiredState:
     """Which of the tasks do."""
 
     @property
-    def anything_here(self) -> bool:
+    def has_parts(self) -> bool:
         """Whether this worker has any part of the connector."""
         return self.connector_here or bool(self.tasks_here)
 

@@ -70,7 +70,7 @@ class EventLog:
             threading.Thread(target=self._start, args=(self._log,), name="event-log-start", daemon=True).start()
 
     def stop(self) -> None:
-        """Wait a few seconds for what is on its way, then close."""
+        """Wait a few seconds for records in flight, then close."""
         if self._log is not None:
             self._log.stop()
 
@@ -91,7 +91,7 @@ class EventLog:
         asked = {key: value for key, value in fields.items() if value is not None}
 
         def wanted(event: Event) -> bool:
-            return all(_has(event, key, value) for key, value in asked.items())
+            return all(_matches(event, key, value) for key, value in asked.items())
 
         with self._lock:
             waiting = [event for event in self._waiting if wanted(event)]
@@ -115,7 +115,7 @@ class EventLog:
                     self._events.add(entry)
 
     def _send(self, event: Event) -> None:
-        """Write it; one that the brokers do not take is kept in memory."""
+        """Write the event; one that the brokers reject is kept in memory."""
         key = _connector(event).encode("utf-8", "replace")
 
         def written(future: Future[Any]) -> None:
@@ -152,13 +152,13 @@ def _nobody(_event: Event) -> str:
     return ""
 
 
-def _has(event: Event, key: str, value: str) -> bool:
+def _matches(event: Event, key: str, value: str) -> bool:
     return event.get(key) == value or (key == "connector" and value in event.get("connectors", ()))
 
 
 @dataclass(frozen=True)
 class EventLogs:
-    """Those of a worker."""
+    """The event logs of a worker."""
 
     history: EventLog = field(default_factory=lambda: EventLog(by_connector=True))
     """States of connectors and tasks, with their causes."""
@@ -166,7 +166,7 @@ class EventLogs:
     """Who changed what."""
 
     def start(self) -> None:
-        """Begin to read and write both."""
+        """Start both logs."""
         self.history.start()
         self.audit.start()
 

@@ -54,7 +54,7 @@ class Group:
             rebalance_timeout_ms=config.rebalance_timeout_ms,
         )
         self._admin = Admin(props)
-        self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._thrown_out))
+        self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._fenced))
         self._leadership: Leadership | None = None
         self._take: Callable[[Assignment], None] = lambda share: None
         self._share, self._count = NOTHING, 1
@@ -88,11 +88,11 @@ class Group:
         return self._started
 
     def proof(self) -> bytes | None:
-        """The proof of this worker's membership, None without one."""
+        """The group metadata of this worker, which proves its membership; None without one."""
         return self.membership.proof()
 
     def session(self) -> Proof:
-        """What gives the proof until the membership is lost, and None ever after: for tasks that must not outlive it."""
+        """A function that returns the group metadata until this membership is lost, and None from then on."""
         return self.membership.session()
 
     def leads(self) -> bool:
@@ -121,7 +121,7 @@ class Group:
         return f"{self.url.partition('://')[0]}://{worker_id}/"
 
     def submit_task_configs(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> None:
-        """Give the task configurations of a connector to the leader. Raises RetriableError if there is none, or it refuses."""
+        """Send the task configurations of a connector to the leader. Raises RetriableError if there is none, or it refuses."""
         body = json.dumps(list(configs)).encode()
         url, headers = self._to_leader(body, key)
         self._asks.post(url, ["connectors", name, "tasks"], body, headers)
@@ -145,14 +145,14 @@ class Group:
     def _changed(self, place: Place) -> None:
         share = Assignment(place.slots, self._count, place.generation)
         log.info("group.share", generation=share.generation, slots=len(share.slots), of=share.count, leader=share.leads)
-        with self._rebalances.one(share.generation):
+        with self._rebalances.measured(share.generation):
             if share.slots - self._share.slots:
-                self._catch_up()
+                self._read_to_end()
             self._adopt(share)
         self._placed.set()
 
-    def _catch_up(self) -> None:
-        """Read what is to be run: what another worker has written, and what was given up, counts from here on."""
+    def _read_to_end(self) -> None:
+        """Read the config topic to its end: the configurations that this assignment is about are known from here on."""
         timeout_s = self._config.worker_sync_timeout_ms / 1000
         retry_until_stopped(lambda: self._store.refresh(timeout_s), self._leaving, _RETRY_S, "group.config-topic.retry")
 
@@ -160,7 +160,7 @@ class Group:
         log.warning("group.lost", meaning="everything that runs here is ended; another worker may have taken it over")
         self._adopt(NOTHING)
 
-    def _thrown_out(self, error: ConnectError) -> None:
+    def _fenced(self, error: ConnectError) -> None:
         self._adopt(NOTHING)
         self._fatal(error)
 

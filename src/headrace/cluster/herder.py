@@ -78,7 +78,7 @@ class Herder:
         remove_stale_statuses(self._stores.config.snapshot(), self._stores.status, self._reporter)
 
     def _on_change(self, what: str, name: str) -> None:
-        """Told by the config store, on its thread, after a record was applied: what (`connector`, `tasks`, …) of which name."""
+        """Called by the config store, on its thread, after it applied a record: what (`connector`, `tasks`, …) of which name."""
         if what == "logger":
             level = self._stores.config.snapshot().loggers[name]
             for listener in self._log_level_listeners:
@@ -91,7 +91,7 @@ class Herder:
             self._supervisors.changed(what, name)
 
     def _look_up(self, configs: Iterable[Mapping[str, Any]]) -> None:
-        """Have the classes of users imported in a thread: REST asks for the type of a connector where nothing may take long."""
+        """Import the classes of these connectors in a thread: REST requests need the type of a connector, and must not wait."""
         types = (connector_type(config) for config in list(configs))
         threading.Thread(target=lambda: list(types), name="connector-types", daemon=True).start()
 
@@ -106,7 +106,7 @@ class Herder:
             self._stores.config.refresh()
 
     def place(self) -> dict[str, Any]:
-        """What this worker has of the group's work, for `GET /headrace/worker`."""
+        """The assignment of this worker, for `GET /headrace/worker`."""
         return self._group.place()
 
     def workers(self) -> list[str]:
@@ -217,23 +217,23 @@ class Herder:
         self._set_target(name, "PAUSED")
 
     def resume(self, name: str) -> None:
-        """continue after pause or stop. Raises NotFoundError."""
+        """Resume after a pause or stop. Raises NotFoundError."""
         self._set_target(name, "STARTED")
 
     def stop(self, name: str) -> None:
         """Stop: no tasks are left; configuration and offsets stay (KIP-875). Raises NotFoundError."""
         self.leader.require()
         with self.leader.changing:
-            self._known(name)
+            self._require_known(name)
             self._stores.config.put_task_configs((name, []))
             self._stores.config.put_target_state(name, "STOPPED")
 
     def _set_target(self, name: str, target: str) -> None:
         with self.leader.changing:
-            self._known(name)
+            self._require_known(name)
             self._stores.config.put_target_state(name, target)
 
-    def _known(self, name: str) -> None:
+    def _require_known(self, name: str) -> None:
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector {name}")
 
@@ -354,19 +354,19 @@ class Herder:
 
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
-        self._before_offsets(name)
+        self._fence_before_offsets(name)
         with self.leader.changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
-        self._before_offsets(name)
+        self._fence_before_offsets(name)
         with self.leader.changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).reset(name, config)
 
-    def _before_offsets(self, name: str) -> None:
+    def _fence_before_offsets(self, name: str) -> None:
         """Offsets are the leader's to change, and no task that is taken for dead may change them back."""
         self.leader.require()
         config = self._stopped_config(name)

@@ -36,12 +36,12 @@ def decode(data: bytes) -> Any:
         value = json.loads(data, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("Nested too deeply") from None
-    if too_deep(value):
+    if is_too_deep(value):
         raise ValueError("Nested too deeply")
     return value
 
 
-def too_deep(value: Any) -> bool:
+def is_too_deep(value: Any) -> bool:
     """Whether a JSON value is nested deeper than others, unlike this function, could walk through it by recursion."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):

@@ -53,7 +53,7 @@ class Leader:
             raise ElsewhereError("Only the leader of the group can do this", self._group.leader_url())
 
     def submit_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Give the leader, who may be this worker, the task configurations that a connector made here. Raises a HeadraceError."""
+        """Send the task configurations of a connector to the leader, which may be this worker. Raises a HeadraceError."""
         if self._group.leads():
             self.put_task_configs(name, configs)
         else:
@@ -64,7 +64,7 @@ class Leader:
 
         Raises RetriableError if the leader is out of reach.
         """
-        self._fencing.before_tasks(name)
+        self._fencing.ensure_fenced(name)
 
     # ------------------------------------------------------------------------------------------------- as the leader
     def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
@@ -81,12 +81,12 @@ class Leader:
         self._waiting.append(mine)
         with self.changing:
             while not mine.is_done:
-                self._put_waiting()
+                self._write_queued()
         if mine.error is not None:
             raise mine.error
 
-    def _put_waiting(self) -> None:
-        """Write the first of those that wait, and what follows as long as it is not much."""
+    def _write_queued(self) -> None:
+        """Write the first of the queued task configurations, and those after it up to a limit of bytes, in one transaction."""
         batch = [self._waiting.popleft()]
         size = batch[0].size
         while self._waiting and (size := size + self._waiting[0].size) <= _AT_ONCE_BYTES:
@@ -108,7 +108,7 @@ class Leader:
     def fence_zombies(self, name: str) -> None:
         """Fence off the tasks of a connector's last generation (KIP-618). Raises ElsewhereError, NotFoundError, RestError 409."""
         self.require()
-        self._fencing.as_leader(name)
+        self._fencing.fence_as_leader(name)
 
 
 def _refusal(state: ClusterState, tasks: _TaskConfigs) -> Exception | None:

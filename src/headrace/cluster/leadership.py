@@ -1,4 +1,4 @@
-"""The duties of the leader: it alone writes configurations, hands out session keys, and says where it is reached.
+"""The duties of the leader: it alone writes configurations, hands out session keys, and publishes its URL.
 
 The worker with the group's last slot leads. Before it does anything it fences off the leader before it (a transactional
 producer of one name, KIP-618), reads what that one wrote, and announces its URL in the group, where every member finds it.
@@ -45,7 +45,7 @@ class Leadership:
         self.established = threading.Event()
 
     def lead(self, wanted: bool) -> None:
-        """Begin to lead, or stop; returns at once."""
+        """Start or stop leading; returns at once."""
         with self._lock:
             if wanted and self._term is None:
                 self._term = threading.Event()

@@ -39,7 +39,7 @@ class KafkaOffsetStore:
     """
 
     def __init__(self, make_log: LogFactory, fenced: GroupTransactions | None = None, topic: str = "") -> None:
-        """fenced: writes to the topic what only a member of the worker group may write; without it anybody may."""
+        """fenced: writes as a member of the worker group; without it writes are not fenced."""
         self._fenced, self.topic = fenced, topic
         self._lock = threading.Lock()
         # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
@@ -52,7 +52,7 @@ class KafkaOffsetStore:
         self._log.start(timeout_s)
 
     def stop(self) -> None:
-        """Wait a few seconds for what is on its way, then close."""
+        """Wait a few seconds for records in flight, then close."""
         self._log.stop()
 
     def get(
@@ -72,7 +72,7 @@ class KafkaOffsetStore:
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
 
     def partitions(self, connector: str) -> list[SourcePartition | None]:
-        """Those with a stored offset, as far as the topic has been read until now: no broker is asked."""
+        """The source partitions that have a stored offset, from what has been read so far: no broker is asked."""
         with self._lock:
             return [max(keys.values(), key=_age).partition for keys in self._stored.get(connector, {}).values()]
 
@@ -93,20 +93,20 @@ class KafkaOffsetStore:
             raise make(error.code, error.reason, sentence) from error
 
     def records(self, connector: str, offsets: Offsets) -> list[list[tuple[str, bytes, bytes | None]]]:
-        """What stores each of these offsets: records (topic, key, value). Raises DataError for what cannot be stored."""
+        """The records (topic, key, value) that store each of these offsets. Raises DataError for what cannot be stored."""
         for partition, offset in offsets:
             offset_records.check(partition)
             offset_records.check(offset)
         return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
 
     def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
-        """These offsets were stored in transactions: there is no other place for them."""
+        """Does nothing: offsets that were stored in transactions need no copy in another topic."""
 
     def _write_fenced(self, fenced: GroupTransactions, write: Write, proof: Proof, timeout_s: float) -> None:
-        def once(left: float) -> dict[int, int]:
+        def write_once(left: float) -> dict[int, int]:
             return {partition: end for (_, partition), end in fenced.write(write, proof, left).items()}
 
-        write_confirmed(once, self._log, timeout_s)
+        write_confirmed(write_once, self._log, timeout_s)
 
     def _entries(
         self, connector: str, partition: SourcePartition, offset: SourceOffset | None

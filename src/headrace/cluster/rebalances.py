@@ -16,7 +16,7 @@ def _now() -> int:
 
 
 class Rebalances:
-    """Those of one worker, from the new share until what is not in it has ended here."""
+    """Metrics of the rebalances of one worker: each lasts from the new assignment until everything else has stopped here."""
 
     def __init__(self, span: Span, now: Callable[[], int] = _now) -> None:
         """span: what the times look back on; now: the clock, in epoch ms."""
@@ -26,8 +26,8 @@ class Rebalances:
         self._epoch, self._under_way = -1, False
 
     @contextmanager
-    def one(self, generation: int) -> Iterator[None]:
-        """Around all that follows from a new share. generation: of the group."""
+    def measured(self, generation: int) -> Iterator[None]:
+        """Measure one rebalance, whose steps run inside the context. generation: of the group."""
         begun, self._under_way, self._epoch = self._now(), True, generation
         try:
             yield
@@ -37,7 +37,7 @@ class Rebalances:
             self._completed += 1
 
     def show(self, metrics: Metrics, protocol: str, leader: Callable[[], str | None]) -> None:
-        """Put them into the metrics. protocol: `connect.protocol`; leader: its URL as far as it is known without asking."""
+        """Register the metrics. protocol: `connect.protocol`; leader: its URL as far as it is known without asking."""
         metrics.gauge(REBALANCE, "connect-protocol", lambda: protocol)
         metrics.gauge(REBALANCE, "leader-name", leader)
         metrics.gauge(REBALANCE, "epoch", lambda: self._epoch)

@@ -25,7 +25,7 @@ TASK_ID = re.compile(r"(.*)-([0-9]{1,9})", re.DOTALL)
 
 
 class TargetState(StrEnum):
-    """What a connector is meant to do (KIP-52, KIP-875)."""
+    """The target state of a connector (KIP-52, KIP-875)."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
@@ -52,7 +52,7 @@ class ConnectorConfigRecord:
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """A task's configuration, which counts from the next TasksCommit on."""
+    """A task's configuration, which takes effect with the next TasksCommit."""
 
     connector: str
     task: int

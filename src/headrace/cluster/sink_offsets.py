@@ -44,8 +44,8 @@ class SinkOffsets:
         """How far each partition is behind of which the group has committed an offset. Raises KafkaFailure."""
         admin, committed = self._committed(name, config)
         topics = admin.find({topic for topic, _ in committed}, ANSWER_S)
-        there = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
-        ends = admin.partition_offsets(there, "latest", ANSWER_S)
+        existing = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
+        ends = admin.partition_offsets(existing, "latest", ANSWER_S)
         return [asdict(_lag(at, committed[at], end)) for at, end in sorted(ends.items())]
 
     def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:

@@ -47,7 +47,7 @@ class ClusterState:
     inconsistent: frozenset[str] = frozenset()
     """Connectors whose commit found task configurations missing (compaction)."""
     applied: Mapping[str, Properties] = field(default_factory=dict)
-    """Name -> the configuration that its tasks were made from."""
+    """Name -> the configuration from which its tasks were created."""
     session_key: SessionKey | None = None
     """The latest."""
     restart_requests: Mapping[str, RestartRequest] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class ClusterState:
     """Connectors with tasks that came after their count."""
 
     def target_state(self, connector: str) -> TargetState:
-        """What the connector is meant to do; STARTED where nothing was written."""
+        """The target state of the connector; STARTED where none was written."""
         return self.targets.get(connector, TargetState.STARTED)
 
     def tasks(self, connector: str) -> list[int]:
@@ -156,7 +156,7 @@ def _fencing(state: ClusterState, record: TaskCount) -> ClusterState:
 
 
 def _without(state: ClusterState, connector: str) -> ClusterState:
-    """Forget a connector; its fencing count stays, for a later connector of the same name."""
+    """Remove a connector; its fencing count stays, for a later connector of the same name."""
     return replace(
         state,
         connectors=_drop(state.connectors, connector),

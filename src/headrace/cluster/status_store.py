@@ -34,7 +34,7 @@ class StatusStore:
         self._log.start(timeout_s)
 
     def stop(self) -> None:
-        """Wait a few seconds for what is on its way, then close."""
+        """Wait a few seconds for records in flight, then close."""
         self._log.stop()
 
     def flush(self, timeout_s: float = TIMEOUT_S) -> bool:

@@ -1,4 +1,4 @@
-"""What a worker keeps: configurations, states and offsets, each in its store; on Kafka here, without it in `memory`."""
+"""The stores of a worker: configurations, statuses and offsets; on Kafka here, in memory in `memory`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WorkerTransactions:
     admin: Admin
 
     def start(self, timeout_s: float) -> None:
-        """Get ready; without the right to use transactional ids, to write the plain way if the worker is alone in its group.
+        """Start the writers; without the right to transactional ids, and alone in its group, a worker uses no transactions.
 
         Raises ConnectError, in a sentence that names the rights, if it is not; KafkaFailure.
         """
@@ -56,13 +56,13 @@ class WorkerTransactions:
         except KafkaFailure as error:
             if error.code != "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
                 raise
-            return self._go_without(timeout_s)
-        if undecided := self._undecided(timeout_s):
-            log.info("offsets.transactions-completed", topic=self.offsets, partitions=undecided)
-            self.writes.complete([(self.offsets, partition) for partition in undecided], encode_key("", None), timeout_s)
+            return self._disable_transactions(timeout_s)
+        if open_partitions := self._open_transactions(timeout_s):
+            log.info("offsets.transactions-completed", topic=self.offsets, partitions=open_partitions)
+            self.writes.complete([(self.offsets, partition) for partition in open_partitions], encode_key("", None), timeout_s)
         return None
 
-    def _undecided(self, timeout_s: float) -> list[int]:
+    def _open_transactions(self, timeout_s: float) -> list[int]:
         """The partitions of the offset topic that cannot be read to their ends at the moment. Raises KafkaFailure."""
         topic = self.admin.describe(self.offsets, timeout_s)
         partitions = [(self.offsets, partition) for partition in topic.partitions] if topic else []
@@ -70,7 +70,7 @@ class WorkerTransactions:
         stable = self.admin.partition_offsets(partitions, "latest", timeout_s, read_committed=True)
         return sorted(partition for (topic, partition), end in ends.items() if stable[topic, partition] < end)
 
-    def _go_without(self, timeout_s: float) -> None:
+    def _disable_transactions(self, timeout_s: float) -> None:
         rights = (
             f"it needs the rights Write and Describe on the transactional ids 'connect-cluster-{self.group}' and "
             f"'headrace-{self.group}-*'"
@@ -100,7 +100,7 @@ class WorkerStores:
     events: EventLogs = field(default_factory=EventLogs)
 
     def start(self) -> None:
-        """Make or verify each topic, then read it: offsets, states, configurations, as Connect does.
+        """Create or verify each topic, then read it: offsets, states, configurations, as Connect does.
 
         Raises ConfigError, ConnectError; what was started stays so until stop().
         """
@@ -113,7 +113,7 @@ class WorkerStores:
         self.events.start()
 
     def stop(self) -> None:
-        """Close them: states under way are waited for a few seconds."""
+        """Close them, after waiting a few seconds for statuses in flight."""
         for store in (self.status, self.offsets, self.config, self.events):
             store.stop()
         if self.own_offsets:
@@ -123,7 +123,7 @@ class WorkerStores:
 
     @property
     def writes(self) -> GroupTransactions | None:
-        """What only a member of the group may write; None where there is no group."""
+        """The writer of what only a member of the group may write; None where there is no group."""
         return self.transactions.writes if self.transactions else None
 
 
@@ -157,19 +157,21 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),
-        own_offsets=OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes)),
+        own_offsets=OffsetStores(offsets, partial(_connector_topic, worker=config, props=props, writes=writes)),
         events=kafka_event_logs(_event_topics(config), admin, make_events, create=config.internal_topics_creation),
         prepare={name: partial(ready, topic) for name, topic in topics.items()},
     )
 
 
-def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: GroupTransactions) -> Own | None:
+def _connector_topic(
+    connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: GroupTransactions
+) -> Own | None:
     """The connector's own offset topic, if it has one: it is on the cluster that the connector writes to."""
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
     clients = {kind: client_settings(client_id, kind, connector, worker) for kind in ("producer", "consumer", "admin")}
-    here = clients["producer"]["bootstrap.servers"] == ",".join(worker.bootstrap_servers)
-    if name == worker.offset_topic and (here or not worker.exactly_once_enabled):
+    same_cluster = clients["producer"]["bootstrap.servers"] == ",".join(worker.bootstrap_servers)
+    if name == worker.offset_topic and (same_cluster or not worker.exactly_once_enabled):
         return None
 
     def make() -> KafkaOffsetStore:
@@ -179,7 +181,7 @@ def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], 
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
         store = KafkaOffsetStore(
-            lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if here else None, name
+            lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if same_cluster else None, name
         )
         store.start(_START_S)
         return store

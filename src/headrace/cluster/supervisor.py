@@ -14,7 +14,7 @@ from functools import partial
 
 import structlog
 
-from headrace.cluster.connector_tasks import ConnectorTasks, shown
+from headrace.cluster.connector_tasks import ConnectorTasks, as_headrace_error
 from headrace.cluster.desired_state import DesiredState, Restart
 from headrace.cluster.leader import Leader
 from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, StatusReporter
@@ -60,7 +60,7 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------- from other threads
     def start(self) -> None:
-        """Begin; the first look at what is wanted follows at once."""
+        """Start the thread, which converges to the desired state at once."""
         self.wake()
         self._thread.start()
 
@@ -82,7 +82,7 @@ class Supervisor:
         self._inbox.put(partial(self._restart, request))
 
     def retire(self, connector_here: bool) -> None:
-        """The connector was deleted: leave nothing of it, whether or not another of its name was made meanwhile.
+        """The connector was deleted: remove everything of it, whether or not another one of its name was created meanwhile.
 
         connector_here: whether the connector itself, not only tasks, is this worker's to remove.
         """
@@ -134,7 +134,7 @@ class Supervisor:
         if want.connector_here and goal == STOPPED and want.tasks:  # made by the connector while it was being stopped
             self._submit([])
         self._tasks.converge(want, goal)
-        if not want.anything_here:
+        if not want.has_parts:
             self.ended.set()
 
     def _name_version(self, want: DesiredState) -> None:
@@ -159,7 +159,7 @@ class Supervisor:
         self._make_tasks()
 
     def _make_tasks(self) -> None:
-        """Ask the connector for task configurations and hand them over if they are not those that are there."""
+        """Ask the connector for task configurations and submit them if they have changed."""
         want = self._wanted()
         if want is None or self._running is None:
             return
@@ -174,7 +174,7 @@ class Supervisor:
             self._submit(configs)
 
     def _submit(self, configs: list[dict[str, str]]) -> None:
-        """Give task configurations to the leader; retried later if there is none just now."""
+        """Send task configurations to the leader; retried later if there is none now."""
         try:
             self._leader.submit_task_configs(self.name, configs)
             self._leader_backoff.succeeded()
@@ -188,7 +188,7 @@ class Supervisor:
     def _connector_failed(self, error: Exception) -> None:
         self._stop_connector()
         self._state = FAILED
-        self._reporter.connector(self.name, FAILED, self._tasks.class_version, shown(error))
+        self._reporter.connector(self.name, FAILED, self._tasks.class_version, as_headrace_error(error))
 
     def _stop_connector(self) -> None:
         if self._context is not None:
@@ -220,7 +220,7 @@ class Supervisor:
             request.done.set()
 
     def _retire(self, connector_here: bool) -> None:
-        """Leave nothing of a deleted connector: first the tasks end, then the tombstones, so that none is written over."""
+        """Remove everything of a deleted connector: first the tasks end, then the tombstones, so that none is written over."""
         tasks = self._tasks.stop()
         self._give_up_connector()
         self._reporter.no_topics(self.name)

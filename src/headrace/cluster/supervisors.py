@@ -1,4 +1,4 @@
-"""What of the cluster's connectors runs on this worker: one supervisor for each that it has a part of."""
+"""The supervisors of this worker: one for each connector of which it runs a part."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Supervisors:
     def wake(self, name: str) -> None:
         """Wake a connector's supervisor; one that has ended calls it too: it may have missed the next connector of its name."""
         with self._waking:
-            want, supervisor = self._wanted(name), self._supervisors.get(name)
+            want, supervisor = self._desired_state(name), self._supervisors.get(name)
             if supervisor is not None and not supervisor.ended.is_set():
                 if want is None:
                     supervisor.retire(self.assignment.has_connector(name))
@@ -49,20 +49,20 @@ class Supervisors:
                     supervisor.wake()
                 return
             self._supervisors.pop(name, None)
-            if self._stopped or want is None or not want.anything_here:
+            if self._stopped or want is None or not want.has_parts:
                 return
             supervisor = Supervisor(
-                name, lambda: self._wanted(name), self._worker, self._reporter, self._leader, self._woken_by_end
+                name, lambda: self._desired_state(name), self._worker, self._reporter, self._leader, self._on_end
             )
             self._supervisors[name] = supervisor
             supervisor.start()
 
-    def _woken_by_end(self, name: str) -> None:
-        if self._wanted(name) is not None:
+    def _on_end(self, name: str) -> None:
+        if self._desired_state(name) is not None:
             self.wake(name)
 
     def rebalance(self, assignment: Assignment) -> None:
-        """Take over another assignment: returns when everything that is not in it has ended here (or does not end in time)."""
+        """Adopt another assignment: returns when everything that is not in it has ended here (or does not end in time)."""
         self.assignment = assignment
         self._reporter.generation = max(self._reporter.generation, assignment.generation)
         with self._waking:
@@ -91,7 +91,7 @@ class Supervisors:
         for supervisor in supervisors:
             supervisor.ended.wait(self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S)
 
-    def _wanted(self, name: str) -> DesiredState | None:
+    def _desired_state(self, name: str) -> DesiredState | None:
         state = self._config.snapshot()
         config = state.connectors.get(name)
         if config is None:

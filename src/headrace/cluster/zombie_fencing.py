@@ -29,21 +29,21 @@ class ZombieFencing:
         self._worker, self._store, self._group, self._changing = worker, store, group, changing
         self._turn = threading.Lock()
 
-    def before_tasks(self, name: str) -> None:
-        """Return when former tasks of a connector can write no more. Raises RetriableError if the leader is out of reach."""
+    def ensure_fenced(self, name: str) -> None:
+        """Return when earlier tasks of a connector can no longer write. Raises RetriableError if the leader is out of reach."""
         state = self._store.snapshot()
         if name not in state.pending_fencing:
             return
         if self._group.leads():
             try:
-                self.as_leader(name)
+                self.fence_as_leader(name)
             except RestError as newer:  # this task is about to be replaced
                 raise RetriableError(newer.message) from None
         else:
             self._group.fence(name, state.session_key)
 
-    def as_leader(self, name: str) -> None:
-        """Fence off the last generation, and write how many tasks the present one has, unless that is done.
+    def fence_as_leader(self, name: str) -> None:
+        """Fence the last generation of tasks, and write the task count of the present one, unless that is done.
 
         Raises NotFoundError, KafkaFailure, RestError 409 if there is a still newer one by then.
         """

@@ -39,7 +39,7 @@ def parse(raw: bytes) -> Tree:
         raise ConnectError(f"The body of the request is not JSON: not {error.encoding} at its byte {error.start + 1}.") from None
     except ValueError as error:  # JSONDecodeError too
         raise ConnectError(f"The body of the request is not JSON: {error}") from None
-    if json_text.too_deep(tree):
+    if json_text.is_too_deep(tree):
         raise ConnectError(_TOO_DEEP)
     return _unpaired_replaced(tree) if _HALF_A_PAIR.search(raw) else tree
 
