@@ -90,7 +90,7 @@ class TaskContext:
 
 
 class Connector(ABC):
-    """Base of SourceConnector and SinkConnector. One instance lives from `start` to `stop`; a restart makes a new one."""
+    """Base of SourceConnector and SinkConnector. One instance lives from `start` to `stop`; a restart creates a new one."""
 
     version: ClassVar[str | None] = None
     task_class: ClassVar[type[Any]]
@@ -115,7 +115,7 @@ class Connector(ABC):
 
     @abstractmethod
     def start(self, props: Props) -> None:
-        """Begin, in the driver, with a valid configuration. May block; raises a HeadraceError to become FAILED."""
+        """Start, in the driver, with a valid configuration. May block; raises a HeadraceError to become FAILED."""
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -169,11 +169,11 @@ class SourceConnector(Connector):
 Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
 
 
-def _none(_failed: Sequence[Mapping[str, str | None]]) -> Offsets:
+def _no_more_offsets(_failed: Sequence[Mapping[str, str | None]]) -> Offsets:
     return ()
 
 
-def _fine() -> None:
+def _no_check() -> None:
     pass
 
 
@@ -187,11 +187,11 @@ class Progress:
     """Names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known."""
     summary: str
     """The covered range in words, for logs and traces."""
-    before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
+    before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _no_more_offsets
     """The offsets to store if records of the batch failed, from their origins (`RecordColumns.origin` as texts): those of what
     precedes them; by default none.
     """
-    check: Callable[[], None] = _fine
+    check: Callable[[], None] = _no_check
     """Raises RetriableError if the source is not the one any more from which the batch was read, so that it is not to be
     committed.
     """
@@ -225,7 +225,7 @@ class OffsetTask(Task):
         """The source partitions whose stored offsets are wanted for reading."""
 
     def committed(self, progress: Progress) -> None:
-        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
+        """Called after the offsets of a batch are stored. Must neither block for long nor raise."""
 
     def measures(self) -> Iterable[Measured]:
         """What the task itself measures, as it is now. Called on any thread; must neither wait nor raise."""

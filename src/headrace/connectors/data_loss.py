@@ -108,12 +108,12 @@ class DataLossError(ConnectError):
 def find(stored: Mapping[Partition, ReadPosition], logs: Mapping[Partition, PartitionLog], policy: Policy) -> list[Loss]:
     """The losses of partitions that have a stored position and a log, and where each continues."""
     losses_found = (
-        _find(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs
+        _find_loss(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs
     )
     return [loss for loss in losses_found if loss is not None]
 
 
-def _find(partition: Partition, stored: ReadPosition, log: PartitionLog, policy: Policy) -> Loss | None:
+def _find_loss(partition: Partition, stored: ReadPosition, log: PartitionLog, policy: Policy) -> Loss | None:
     another = stored.topic_id is not None and log.topic_id is not None and stored.topic_id != log.topic_id
     resumed = None if policy == "fail" else log.begin
     if another:

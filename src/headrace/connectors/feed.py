@@ -70,7 +70,7 @@ class FeedOwner(ABC):
         """
 
     def look(self) -> bool:
-        """Look, every now and then, whether what is read is still there; returns whether the task is to be opened again.
+        """Check, at intervals, whether what is read still exists; returns whether the task has to be reopened.
 
         Raises RetriableError to be opened again after a pause.
         """
@@ -81,10 +81,10 @@ class FeedOwner(ABC):
         return update.written
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:  # noqa: B027 - most have nothing to do
-        """Take note of what has come since the last time. Must neither block for long nor raise."""
+        """Called with what was acknowledged since the last call. Must neither block for long nor raise."""
 
     def copied(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
-        """Take note that the offsets of everything before these are stored. Must neither block for long nor raise."""
+        """Called when the offsets of everything before these are stored. Must neither block for long nor raise."""
 
     def behind(self) -> Mapping[str, int] | None:
         """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""

@@ -28,7 +28,7 @@ class FormatConfig(Config):
 
     @property
     def given(self) -> set[str]:
-        """The names of these options in lower case: Spark does not tell them apart."""
+        """The names of these options in lower case: Spark ignores their case."""
         return {name.lower() for name in self.originals_with_prefix("option.")}
 
     def problems(self) -> dict[str, str]:
@@ -42,7 +42,7 @@ class FormatConfig(Config):
 
     @classmethod
     def all_problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
-        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        """Errors that concern more than one option; and of the format, if Spark is running already and can check it."""
         try:
             config = cls(props, checked=False)
         except ConfigError:

@@ -71,7 +71,7 @@ class HostedTask(Task):
 
     @abstractmethod
     def look(self) -> HostedLook:
-        """How the task is now, after waiting a little. Raises what it has failed with."""
+        """The state of the task, after waiting a little. Raises the error with which it has failed."""
 
     def measures(self) -> Iterable[Measured]:
         """What the task itself measures, as it is now. Called on any thread; must not raise."""
@@ -86,13 +86,13 @@ class HostedPoll(PollingSourceTask):
     """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
 
     @abstractmethod
-    def in_kafkas_classes(self) -> HostedTask:
-        """What takes the place of this task, before its start, where there is nothing for Spark to do with its records."""
+    def as_kafka_task(self) -> HostedTask:
+        """The task to start in place of this one, where Spark has nothing to do with its records."""
 
     @abstractmethod
     def convert_by(self, conversion: Conversion) -> None:
         """Take the converters; called once, before `start`."""
 
     @abstractmethod
-    def hurry(self) -> None:
-        """Have a poll that waits for records return: the task is to stop. Called on any thread, after `stopping` is set."""
+    def wake_up(self) -> None:
+        """Wake up a poll that waits for records, since the task is to stop. Called on any thread, after `stopping` is set."""

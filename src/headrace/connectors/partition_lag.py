@@ -1,4 +1,4 @@
-"""How far a connector is behind its source, by partition, as its class can tell on any worker."""
+"""How far a connector is behind its source, by partition, which its class can determine on any worker."""
 
 from __future__ import annotations
 

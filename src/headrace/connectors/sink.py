@@ -75,8 +75,8 @@ class SinkBatch:
         for (topic, partition), end in ends.items():
             first, _ = self.offsets.get((topic, partition), (end, end))
             if first < end:
-                here = (F.col("original_topic") == topic) & (F.col("original_partition") == partition)
-                done = done | (here & (F.col("offset") < end))
+                in_partition = (F.col("original_topic") == topic) & (F.col("original_partition") == partition)
+                done = done | (in_partition & (F.col("offset") < end))
         return self.frame.where(~done)
 
 

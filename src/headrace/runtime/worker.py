@@ -222,7 +222,7 @@ class Worker:
         if isinstance(task, HostedPoll):
             hosted = plan_hosted(plan, config, self.config)
             if hosted is not None:
-                alone = task.in_kafkas_classes()
+                alone = task.as_kafka_task()
                 return alone, self._hosted_work(alone, new, (hosted[0], replace(hosted[1], store=put)))
             plan, conversion = plan_polled(plan, config, self.config)
             task.convert_by(conversion)

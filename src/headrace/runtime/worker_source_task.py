@@ -112,7 +112,7 @@ class WorkerSourceTask:
         if self._run is not None:
             self._run.stop(timeout_s)
         if isinstance(self._task, HostedPoll):
-            self._task.hurry()
+            self._task.wake_up()
 
     def cut_off(self) -> None:
         """Store no more offsets, and cancel a poll's jobs: its batch must not be delivered beside its successor's."""

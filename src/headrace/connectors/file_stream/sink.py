@@ -36,7 +36,7 @@ class FileStreamSinkTask(SinkTask):
     """
 
     def start(self, props: Props) -> None:
-        """Open the file, which is made if there is none. Raises ConnectError, in Kafka's words, if that cannot be done."""
+        """Open the file, which is created if it does not exist. Raises ConnectError, in Kafka's words, if that cannot be done."""
         super().start(props)
         file = FileStreamSinkConfig(props).file
         self._file: BinaryIO | None = None

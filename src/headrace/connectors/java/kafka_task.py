@@ -54,14 +54,14 @@ class JavaTask(OfConnector, HostedTask):
         try:
             self._start_at(self.connector.host_for_task(self.context, self._conversion.heap))
         except ExecutorLostError as error:
-            self._start_elsewhere(error)
+            self._restart_on_new_executor(error)
 
-    def _start_elsewhere(self, error: ExecutorLostError) -> None:
-        """Start the task again: nothing of it runs on the executor any more, whose lease has ended."""
+    def _restart_on_new_executor(self, error: ExecutorLostError) -> None:
+        """Restart the task on another executor: the lease of the old one, where nothing of it runs any more, has ended."""
         log.warning("plugin.task.executor-lost", task=str(self.context.id), cause=str(error))
         with self._changing:
             if self._started:
-                self._leave()
+                self._release_host()
         if not self.context.stopping.is_set():
             self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
             self.start(self._props)
@@ -71,12 +71,12 @@ class JavaTask(OfConnector, HostedTask):
             if self.context.stopping.is_set():  # another worker may have its slot by now
                 host.release()
                 return
-            self._begin_at(host)
+            self._start_on(host)
         with hiding(self._passwords):
             while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_LOOK_MS):
                 pass
 
-    def _begin_at(self, host: PluginHost) -> None:
+    def _start_on(self, host: PluginHost) -> None:
         context, conversion, clients, props = self.context, self._conversion, self._clients, self._props
         self._host = host
         self._started = True
@@ -101,12 +101,12 @@ class JavaTask(OfConnector, HostedTask):
             )
 
     def look(self) -> HostedLook:
-        """How the task is, a second after it had records, or after six without any. Raises PluginError for what ended it."""
+        """The state of the task, a second after it had records, or after six without any. Raises PluginError if it has failed."""
         try:
             with hiding(self._passwords):
                 answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS, idleWait=_IDLE_LOOK_MS)
         except ExecutorLostError as error:
-            self._start_elsewhere(error)
+            self._restart_on_new_executor(error)
             return HostedLook(frozenset(), {})
         return HostedLook(frozenset(answer["topics"]), answer["figures"])
 
@@ -127,9 +127,9 @@ class JavaTask(OfConnector, HostedTask):
             except PluginError as error:
                 log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
             finally:
-                self._leave()
+                self._release_host()
 
-    def _leave(self) -> None:
+    def _release_host(self) -> None:
         self._started = False
         self._host.forget(self._id)
         self._host.release()

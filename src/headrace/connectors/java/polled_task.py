@@ -81,11 +81,11 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._props = props
         if not self.context.exactly_once:
             self._begin()
-            while not self._awaited() and not self.context.stopping.is_set():
+            while not self._await_start() and not self.context.stopping.is_set():
                 pass
 
-    def in_kafkas_classes(self) -> HostedTask:
-        """What Kafka Connect's own classes run."""
+    def as_kafka_task(self) -> HostedTask:
+        """The same task, run by Kafka Connect's own classes."""
         return JavaTask.of(self.connector)(self.context)
 
     def convert_by(self, conversion: Conversion) -> None:
@@ -99,11 +99,11 @@ class JavaPolledTask(OfConnector, HostedPoll):
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The next range; None if there is none for 5 s, or the task is to stop. Raises PluginError for what it throws."""
         if self._unsettled and self.context.exactly_once:
-            self._begin_again()
+            self._restart_java_task()
         self._begin()
-        if not self._awaited():
+        if not self._await_start():
             return None
-        wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `hurry` then
+        wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `wake_up` then
         with hiding(self._passwords):
             cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=wait_ms)
         if cut["to"] == cut["from"]:
@@ -123,8 +123,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """What its plugins measure themselves."""
         return self.connector.measures(self.context.connector, self.context.task, self._host)
 
-    def hurry(self) -> None:
-        """Have a poll that waits return."""
+    def wake_up(self) -> None:
+        """Wake up a poll that waits."""
         if self._started:
             with suppress(PluginError):  # it has been stopped meanwhile, or its process has ended: then nothing waits
                 self._host.ask("task.hurry", id=self._id)
@@ -142,15 +142,15 @@ class JavaPolledTask(OfConnector, HostedPoll):
             self._host.forget(self._id)
             self._host.release()
 
-    def _awaited(self) -> bool:
+    def _await_start(self) -> bool:
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
         if not self._at_work:
             with hiding(self._passwords):
                 self._at_work = self._host.ask("task.awaitStart", id=self._id, wait=_START_LOOK_MS)
         return self._at_work
 
-    def _begin_again(self) -> None:
-        """Start another Java task in place of this one, since only the stored offsets say what has been committed."""
+    def _restart_java_task(self) -> None:
+        """Restart the Java task: only the stored offsets say what has been committed."""
         self.stop()
         self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
         self._unsettled = False

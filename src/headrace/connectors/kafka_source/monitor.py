@@ -78,7 +78,7 @@ class PartitionMonitor:
         return self._partitions
 
     def start(self, stopping: threading.Event | None = None) -> None:
-        """Begin, and wait for the first listing.
+        """Start, and wait for the first listing.
 
         stopping: ends the wait, in silence. Raises ConnectError if the listing fails or takes longer than `timeout_s`.
         """
@@ -115,7 +115,7 @@ class PartitionMonitor:
         return select(self._list_topics(self._watch.timeout_s), self._watch.whitelist)
 
     def _check(self) -> None:
-        """Look again; what goes wrong is logged, and the next look tries again."""
+        """List the topics again; errors are logged, and the next listing retries."""
         try:
             partitions = self._retrieve()
             if self._stopping.is_set():

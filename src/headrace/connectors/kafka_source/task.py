@@ -224,7 +224,7 @@ class KafkaSourceTask(FeedTask):
             self._measured[partition] = self._measured.get(partition, PartitionMetrics()).after(update)
 
     def copied(self, ends: Mapping[Partition, int]) -> None:
-        """Take note of what was copied; commit the positions to the group on the source cluster, if asked for."""
+        """Commit the positions to the group on the source cluster, if configured."""
         self._copied |= ends
         if self._lag is not None:
             self._lag.commit(ends)

@@ -71,7 +71,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._source, self._target = (MirrorAdmin(client(props, side, "admin")) for side in ("source", "target"))
         every = float(config.refresh_groups_interval_seconds) if config.refresh_groups_enabled else NEVER_S
         try:
-            self._groups = self._find()
+            self._groups = self._find_groups()
             after = every
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
@@ -90,13 +90,13 @@ class MirrorCheckpointConnector(SourceConnector):
         if self._schedule is not None:
             self._schedule.stop(_STOP_S)
 
-    def _find(self) -> list[str]:
+    def _find_groups(self) -> list[str]:
         config = self._config
         create_compacted(self._target, config.checkpoints_topic, config.checkpoints_topic_replication_factor, config.timeout_s)
         return relevant_groups(self._source, config.group_filter, config.topic_filter, config.timeout_s)
 
     def _refresh(self) -> None:
-        groups = self._find()
+        groups = self._find_groups()
         if groups != self._groups:
             log.info("mirror.groups.changed", groups=len(groups), before=len(self._groups))
             self._groups = groups

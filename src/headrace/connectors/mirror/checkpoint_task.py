@@ -19,7 +19,7 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
-from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints, forward, is_news
+from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints, forward, has_changed
 from headrace.errors import HeadraceError
 from headrace.kafka.failures import KafkaFailure
 
@@ -61,7 +61,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         if self._syncs is None:
             self._read()
         if time.monotonic() >= self._next and not self._pending:
-            self._pending = self._news()
+            self._pending = self._changed_checkpoints()
             self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
         if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
             self._commit_in_target()
@@ -100,7 +100,7 @@ class MirrorCheckpointTask(PollingSourceTask):
             raise
         self._syncs = syncs
 
-    def _news(self) -> list[Checkpoint]:
+    def _changed_checkpoints(self) -> list[Checkpoint]:
         assert self._syncs is not None
         partitions = accepted_partitions(self._source, self._config.topic_filter, self._config.timeout_s)
         changed: list[Checkpoint] = []
@@ -108,7 +108,7 @@ class MirrorCheckpointTask(PollingSourceTask):
             committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
             last = self._last.get(group, {})
             translated = checkpoints(group, committed, self._syncs.translations, self._naming)
-            changed += [checkpoint for where, checkpoint in translated.items() if is_news(checkpoint, last.get(where))]
+            changed += [checkpoint for where, checkpoint in translated.items() if has_changed(checkpoint, last.get(where))]
         return changed
 
     def _commit_in_target(self) -> None:

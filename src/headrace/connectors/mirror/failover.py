@@ -105,9 +105,9 @@ class Failover:
         for group, positions in asked.items():
             translated.setdefault(group, {}).update(positions)
         return {
-            group: there
+            group: existing
             for group, positions in translated.items()
-            if (there := {(t, p): at for (t, p), at in positions.items() if p < present.get(t, 0)})
+            if (existing := {(t, p): at for (t, p), at in positions.items() if p < present.get(t, 0)})
         }
 
     def _ask_source(self) -> dict[str, dict[Partition, TranslatedPosition]]:

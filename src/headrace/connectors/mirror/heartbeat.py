@@ -86,7 +86,7 @@ class MirrorHeartbeatConnector(SourceConnector):
         return check_offsets(changes, _KEYS, partition=False, only_zero=True)
 
     def start(self, props: Props) -> None:
-        """Make the topic, if it is not there. Raises ConfigError, KafkaFailure."""
+        """Create the topic, if it does not exist. Raises ConfigError, KafkaFailure."""
         self._config = config = MirrorHeartbeatConfig(props)
         self._props = dict(props)
         target = MirrorAdmin(client(props, "target", "admin"))

@@ -50,7 +50,7 @@ def flows(props: Props) -> list[ReplicationFlow]:
     clusters = parse_list(props["clusters"])
     beats = MirrorHeartbeatConfig.definition().value("emit.heartbeats.enabled", props)
     pairs = [ReplicationFlow(source, target) for source in clusters for target in clusters if source != target]
-    pairs_enabled = [pair for pair in pairs if enabled(props, pair) or _beats(props, pair, beats)]
+    pairs_enabled = [pair for pair in pairs if enabled(props, pair) or _emits_heartbeats(props, pair, beats)]
     if not pairs_enabled:
         raise ConfigError("No source->target replication flows: set <source>-><target>.enabled=true for two of the `clusters`.")
     return pairs_enabled
@@ -58,7 +58,7 @@ def flows(props: Props) -> list[ReplicationFlow]:
 
 def enabled(props: Props, flow: ReplicationFlow) -> bool:
     """Whether records are mirrored."""
-    return _true(props.get(f"{flow}.enabled", "false"))
+    return _is_true(props.get(f"{flow}.enabled", "false"))
 
 
 def worker(props: Props, flow: ReplicationFlow) -> dict[str, str]:
@@ -79,7 +79,7 @@ _TOPICS = (("offset", "offsets"), ("status", "status"), ("config", "configs"))
 def connector(props: Props, flow: ReplicationFlow, name: str) -> dict[str, str]:
     """The configuration of one of CONNECTORS for a flow."""
     known = _names()
-    passed = {k: v for k, v in props.items() if k in known or _top(k)}
+    passed = {k: v for k, v in props.items() if k in known or _is_top_level(k)}
     for side, alias in (("source", flow.source), ("target", flow.target)):
         for key, value in _cluster(props, alias).items():
             passed[f"{side}.{key}" if _CLIENT.match(key) else f"{side}.cluster.{key}"] = value
@@ -103,7 +103,7 @@ def _cluster(props: Props, alias: str) -> dict[str, str]:
     return settings
 
 
-def _top(key: str) -> bool:
+def _is_top_level(key: str) -> bool:
     return key.startswith(("config.providers", "replication.policy")) or (connects(key) and key != "bootstrap.servers")
 
 
@@ -113,10 +113,10 @@ def _names() -> set[str]:
     return names | {"config.providers", "metric.reporters"}
 
 
-def _true(text: str) -> bool:
+def _is_true(text: str) -> bool:
     return text.strip().lower() == "true"
 
 
-def _beats(props: Props, flow: ReplicationFlow, default: bool) -> bool:
+def _emits_heartbeats(props: Props, flow: ReplicationFlow, default: bool) -> bool:
     text = props.get(f"{flow}.emit.heartbeats.enabled")
-    return default if text is None else _true(text)
+    return default if text is None else _is_true(text)

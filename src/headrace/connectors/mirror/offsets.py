@@ -34,7 +34,7 @@ def check_offsets(
         if offset is None:
             continue
         for key in texts:
-            _check_text(where, key)
+            _check_string(where, key)
         if partition:
             _check_partition(where)
         _check_offset(where, offset, only_zero)
@@ -47,21 +47,21 @@ def _value(where: Mapping[str, Any], key: str) -> Any:
     return where[key]
 
 
-def _check_text(where: Mapping[str, Any], key: str) -> None:
+def _check_string(where: Mapping[str, Any], key: str) -> None:
     value = _value(where, key)
     if not isinstance(value, str):
-        raise _wrong(where, value, key, "must be a string")
+        raise _invalid_value(where, value, key, "must be a string")
 
 
 def _check_partition(where: Mapping[str, Any]) -> None:
     value = _value(where, "partition")
-    if not _whole(value) or value > _MAX_INT:
-        raise _wrong(where, value, "partition", "must be an integer")
+    if not _is_integer(value) or value > _MAX_INT:
+        raise _invalid_value(where, value, "partition", "must be an integer")
     if value < 0:
-        raise _wrong(where, value, "partition", "cannot be negative")
+        raise _invalid_value(where, value, "partition", "cannot be negative")
 
 
-def _wrong(where: Mapping[str, Any], value: Any, key: str, rule: str) -> ConnectError:
+def _invalid_value(where: Mapping[str, Any], value: Any, key: str, rule: str) -> ConnectError:
     return ConnectError(
         f"Source partition {_text(where)} has an invalid value {java_text(value)} for the '{key}' key, which {rule}"
     )
@@ -72,7 +72,7 @@ def _check_offset(where: Mapping[str, Any], offset: Mapping[str, Any], only_zero
     if "offset" not in offset:
         raise ConnectError(f"{what} is missing the 'offset' key, which is required")
     value = offset["offset"]
-    if not _whole(value):
+    if not _is_integer(value):
         raise ConnectError(f"{what} has an invalid value {java_text(value)} for the 'offset' key, which must be an integer")
     if only_zero and value != 0:
         raise ConnectError(f"{what} has an invalid value {value} for the 'offset' key; the only accepted value is 0")
@@ -80,7 +80,7 @@ def _check_offset(where: Mapping[str, Any], offset: Mapping[str, Any], only_zero
         raise ConnectError(f"{what} has an invalid value {value} for the 'offset' key, which cannot be negative")
 
 
-def _whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Records that a connector itself makes up, few and small, as a DataFrame for delivery."""
+"""Records that a connector itself produces, few and small, as a DataFrame for delivery."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ HEARTBEATS = "heartbeats"
 
 
 class DefaultPolicy:
-    """Kafka's DefaultReplicationPolicy: `<alias of the source><separator><topic>`, so that names tell every hop."""
+    """Kafka's DefaultReplicationPolicy: `<alias of the source><separator><topic>`, so that a name shows every hop."""
 
     def __init__(self, separator: str = ".", internal_separator: str = ".") -> None:
         """internal_separator: that in the names of MirrorMaker's own topics."""
@@ -72,7 +72,7 @@ class DefaultPolicy:
 
 
 class IdentityPolicy(DefaultPolicy):
-    """Kafka's IdentityReplicationPolicy: topics keep their names, but for heartbeats. Names tell nothing of cycles."""
+    """Kafka's IdentityReplicationPolicy: topics keep their names, but for heartbeats. Names do not show cycles."""
 
     def __init__(self, alias: str, separator: str = ".", internal_separator: str = ".") -> None:
         """alias: of the source cluster."""

@@ -39,7 +39,7 @@ class Schedule:
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def stop(self, timeout_s: float) -> None:

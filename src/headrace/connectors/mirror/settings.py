@@ -55,6 +55,6 @@ class SettingFilter:
 
 
 def needed(changes: Iterable[Change], present: Iterable[TopicSetting]) -> list[Change]:
-    """Those of the changes that change something: a copy that is right is left alone."""
+    """The changes without those that are in effect already."""
     overridden = {s.name: s.value for s in present if s.own and not s.is_default}
     return [c for c in changes if overridden.get(c.name) != c.value]

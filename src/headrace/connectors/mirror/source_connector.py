@@ -104,7 +104,7 @@ class MirrorSourceConnector(SourceConnector):
     def _prepared(self) -> bool:
         try:
             self._create_offset_syncs()
-            self._topics = self._find()
+            self._topics = self._find_topics()
             self._make(missing(self._topics, self._target.partition_counts(self._config.timeout_s)))
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
@@ -132,14 +132,14 @@ class MirrorSourceConnector(SourceConnector):
         if self._schedule is not None:
             self._schedule.stop(_STOP_S)
 
-    def _find(self) -> MirroredTopics:
+    def _find_topics(self) -> MirroredTopics:
         config, selection = self._config, self._config.selection
         return select(self._source.topics(config.timeout_s, selection.accepts), selection, config.source_cluster_alias)
 
     def _refresh(self) -> None:
         """Look again; tasks are reassigned if the source's partitions have changed, or a copy is gone."""
         self._create_offset_syncs()
-        topics = self._find()
+        topics = self._find_topics()
         lacks = missing(topics, self._target.partition_counts(self._config.timeout_s))
         if topics == self._topics and not lacks:
             return
@@ -155,7 +155,7 @@ class MirrorSourceConnector(SourceConnector):
             create_compacted(side, config.offset_syncs_topic, config.offset_syncs_topic_replication_factor, config.timeout_s)
 
     def _make(self, lacks: Missing) -> None:
-        """Create copies and add partitions; what the target refuses is logged, and does not keep others from being made."""
+        """Create copies and add partitions; what the target rejects is logged, and the others are created all the same."""
         timeout, filter_ = self._config.timeout_s, self._setting_filter()
         for topic, settings in self._source.settings(lacks.create, timeout).items():
             copy, count = self._topics.copies[topic], self._topics.counts[topic]
@@ -169,13 +169,13 @@ class MirrorSourceConnector(SourceConnector):
         return SettingFilter(self._config.config_properties_exclude, self._config.use_defaults_from == "source")
 
     def _sync_configs(self) -> None:
-        """Make the copies' settings those of their topics."""
+        """Sync the settings of the topics to their copies."""
         timeout, topics, filter_ = self._config.timeout_s, self._topics, self._setting_filter()
         present = self._target.partition_counts(timeout)
-        there = {topic: copy for topic, copy in topics.copies.items() if copy in present}
-        wanted, there_now = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
-        for topic, copy in there.items():
-            if changes := needed(filter_.changes(wanted[topic]), there_now[copy]):
+        copies = {topic: copy for topic, copy in topics.copies.items() if copy in present}
+        wanted, current = self._source.settings(copies, timeout), self._target.settings(copies.values(), timeout)
+        for topic, copy in copies.items():
+            if changes := needed(filter_.changes(wanted[topic]), current[copy]):
                 settings = {change.name: change.value for change in changes}
                 self._change(copy, lambda: self._target.alter(copy, settings, timeout))  # noqa: B023
 
@@ -190,7 +190,7 @@ class MirrorSourceConnector(SourceConnector):
             log.warning("Could not alter configuration of topic %s.", copy, cause=str(failure))
 
     def _sync_acls(self) -> None:
-        """Give the copies the ACLs of their topics, as far as they are for reading."""
+        """Sync the ACLs of the topics, but for those to write, to their copies."""
         source_acls = self._source.topic_acls(self._config.timeout_s)
         wanted = acls.copied(source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
         if wanted:
@@ -198,7 +198,7 @@ class MirrorSourceConnector(SourceConnector):
 
 
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
-    """Make one of MirrorMaker's own topics, of one partition, unless it is there. Raises KafkaFailure."""
+    """Make one of MirrorMaker's own topics, of one partition, unless it is copies. Raises KafkaFailure."""
     if admin.describe(topic, timeout_s) is None:
         try:
             admin.create(topic, 1, replication_factor, COMPACTED, timeout_s)

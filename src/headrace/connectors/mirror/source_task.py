@@ -78,11 +78,11 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def partitions(self) -> list[SourcePartition]:
         """One for each assigned partition."""
-        return [self._named(partition) for partition in super().partitions()]
+        return [self._source_partition(partition) for partition in super().partitions()]
 
     def open(self, stored: StoredOffsets) -> FeedSource | None:
         """All partitions that exist now; None if none does. Raises RetriableError if the source is out of reach."""
-        known = [(partition, stored.get(self._named(partition))) for partition in super().partitions()]
+        known = [(partition, stored.get(self._source_partition(partition))) for partition in super().partitions()]
         source = super().open(StoredOffsets(known))
         if source is None:
             return None
@@ -93,16 +93,16 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         return replace(source, record=self._mirrored, destination=self._remote, record_key=key, partition_counts=None)
 
     def _mirrored(self, frame: DataFrame) -> RecordColumns:
-        """All records; with provenance headers, without those that have been in the target cluster."""
+        """All records; with provenance headers, without those that have has_passed in the target cluster."""
         record = super()._record(frame)
         if self._mirror.provenance_headers_enabled:
-            been = _been_in(frame["headers"], self._mirror.target_cluster_alias)
-            record = replace(record, headers=_with_provenance(frame["headers"], self._alias), dropped=been)
+            has_passed = _has_passed(frame["headers"], self._mirror.target_cluster_alias)
+            record = replace(record, headers=_with_provenance(frame["headers"], self._alias), dropped=has_passed)
         return record
 
     def offsets(self, ends: Mapping[Partition, int]) -> list[tuple[SourcePartition, SourceOffset]]:
         """The Connect offsets that say that everything before these offsets is copied."""
-        return [(self._named(partition), offset) for partition, offset in super().offsets(ends)]
+        return [(self._source_partition(partition), offset) for partition, offset in super().offsets(ends)]
 
     def _sync(self, upstream: Mapping[Partition, int]) -> None:
         """Everything before these offsets is in the copies, and nothing from them on is being written."""
@@ -115,7 +115,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             log.warning("mirror.sync.failed", cause=str(error))
             return
         for partition, end in upstream.items():
-            self._take(partition, Ends(end, ends[copies[partition]]), alone=False)
+            self._update_ends(partition, Ends(end, ends[copies[partition]]), alone=False)
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied, and write where to: the last record of each partition, with the offset of its copy."""
@@ -123,10 +123,10 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         for update in partitions:
             if update.upstream >= 0:
                 ends = Ends(update.upstream + 1, update.downstream + 1)
-                self._take((update.topic, update.partition), ends, alone=True)
+                self._update_ends((update.topic, update.partition), ends, alone=True)
 
-    def _take(self, partition: Partition, after: Ends, *, alone: bool) -> None:
-        """Write where a copy has come to, and what follows from it for the records since the last time."""
+    def _update_ends(self, partition: Partition, after: Ends, *, alone: bool) -> None:
+        """Set the end offsets of a copy, and write the offset syncs for the records since the last call."""
         before = self._ends.get(partition)
         if self._syncs is not None and before != after:
             self._syncs.take(pair(partition, after, alone=alone), within(partition, before, after) if before and alone else [])
@@ -158,16 +158,16 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
     def _remote(self, topic: str) -> str:
         return self._policy.remote(self._alias, topic)
 
-    def _named(self, partition: SourcePartition) -> SourcePartition:
+    def _source_partition(self, partition: SourcePartition) -> SourcePartition:
         return source_partition(self._alias, kafka.parse_partition(partition))
 
 
-def _been_in(headers: Column, target: str) -> Column:
-    """Whether a record has been in the target cluster, by its headers."""
+def _has_passed(headers: Column, target: str) -> Column:
+    """Whether a record has has_passed in the target cluster, by its headers."""
     from pyspark.sql import functions as F
 
-    been = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
-    return F.coalesce(been, F.lit(False))
+    has_passed = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
+    return F.coalesce(has_passed, F.lit(False))
 
 
 def _with_provenance(headers: Column, source: str) -> Column:

@@ -123,7 +123,7 @@ def checkpoints(
     return checkpoints
 
 
-def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
+def has_changed(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     """Whether a checkpoint is to be written after the last one: it goes forward, or the group has gone back in the source."""
     return last is None or checkpoint.upstream < last.upstream or checkpoint.downstream > last.downstream
 

@@ -34,7 +34,7 @@ class SparkSinkConnector(SinkConnector):
 
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
-        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        """Errors that concern more than one option; and of the format, if Spark is running already and can check it."""
         return SparkSinkConfig.all_problems(props)
 
     @classmethod

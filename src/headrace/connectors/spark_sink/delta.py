@@ -50,14 +50,14 @@ class DeltaTask(SparkSinkTask):
         commit = Commit(records.sparkSession, options)
         names = {tp: f"headrace/{self.context.connector}/{tp[0]}/{tp[1]}" for tp in batch.offsets}
         ends = {tp: end for tp, name in names.items() if (end := commit.version(name)) >= 0}
-        self._tell(batch, ends)
+        self._warn_of_written(batch, ends)
         new = {tp: last for tp, (first, last) in batch.offsets.items() if last > max(first, ends.get(tp, -1))}
         if not new:
             return
         left = replace(batch, frame=records).beyond(ends)
         commit.append(rows(left, self._config), self._config.partition_by, {names[tp]: last for tp, last in new.items()})
 
-    def _tell(self, batch: SinkBatch, ends: Mapping[TopicPartition, int]) -> None:
+    def _warn_of_written(self, batch: SinkBatch, ends: Mapping[TopicPartition, int]) -> None:
         for (topic, partition), end in ends.items():
             first, last = batch.offsets[topic, partition]
             if first < end:

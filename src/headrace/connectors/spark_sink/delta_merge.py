@@ -20,7 +20,7 @@ _DELETED, _RANK = "headrace_deleted", "headrace_rank"
 
 
 def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str]) -> None:
-    """One merge; the table is made if it is not there. `option.mergeSchema=true` adds columns that are new.
+    """One merge; the table is created if it does not exist. `option.mergeSchema=true` adds columns that are new.
 
     Raises ConfigError without a path, or for a key that the records do not have.
     """

@@ -32,7 +32,7 @@ class JdbcSinkTask(SparkSinkTask):
                 "insert.mode", self._config.insert_mode, "It is built for PostgreSQL only; others take insert"
             )
         columns, keys = keyed_columns(records, self._config)
-        staged = self._staged(records, columns)
+        staged = self._stage_columns(records, columns)
         names = self._names(database, table, staged.select(*columns), keys)
         prefix, _, _ = table.rpartition(".")
         digest = hashlib.sha256(f"{self.context.connector}/{table}".encode()).hexdigest()[:12]
@@ -47,7 +47,7 @@ class JdbcSinkTask(SparkSinkTask):
             for statement in merge.statements(self._config.insert_mode, self._config.delete_enabled):
                 transaction.execute(statement)
 
-    def _staged(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
+    def _stage_columns(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
         from pyspark.sql import functions as F
 
         deleted = records["value"].isNull()
@@ -67,12 +67,12 @@ class JdbcSinkTask(SparkSinkTask):
             if not exists and keys:
                 quoted = ", ".join(map(database.quoted, keys))
                 transaction.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({quoted})")
-            there = transaction.columns(table)
+            table_columns = transaction.columns(table)
         types = {}
         for name in empty.columns:
-            match = [c for c in there if c == name] or [c for c in there if c.lower() == name.lower()]
+            match = [c for c in table_columns if c == name] or [c for c in table_columns if c.lower() == name.lower()]
             if not match:
-                why = f"The records have a column {name}, the table has {', '.join(there)}"
+                why = f"The records have a column {name}, the table has {', '.join(table_columns)}"
                 raise ConfigError.invalid("option.dbtable", table, why)
             types[name] = match[0]
         return types

@@ -61,22 +61,22 @@ def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str
         key = _key(records, config)
         return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
     if config.pk_mode == "record_value":
-        return value, _among(config.pk_fields or list(value_columns(records)), value, "value")
+        return value, _require_fields(config.pk_fields or list(value_columns(records)), value, "value")
     return value, []
 
 
 def _key(records: DataFrame, config: SparkSinkConfig) -> dict[str, Column]:
     fields, names = part_columns(records, "key"), config.pk_fields
     if fields:
-        return {name: fields[name] for name in _among(names or list(fields), fields, "key")}
+        return {name: fields[name] for name in _require_fields(names or list(fields), fields, "key")}
     if len(names) != 1:
         raise ConfigError.invalid("pk.fields", ",".join(names), "The keys are no structs: it has to be the name of one column")
     return {names[0]: records["key"]}
 
 
-def _among(names: list[str], there: Mapping[str, Column], part: str) -> list[str]:
+def _require_fields(names: list[str], fields: Mapping[str, Column], part: str) -> list[str]:
     for name in names:
-        if name not in there:
-            why = f"The {part} of the records has no field {name}; it has {', '.join(there)}"
+        if name not in fields:
+            why = f"The {part} of the records has no field {name}; it has {', '.join(fields)}"
             raise ConfigError.invalid("pk.fields", ",".join(names), why)
     return names

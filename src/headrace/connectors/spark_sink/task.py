@@ -51,9 +51,9 @@ class SparkSinkTask(SinkTask):
                 yield batch.frame, options
             return
         for topic in sorted(batch.topics if batch.topics is not None else self._topics(batch)):
-            here = batch.frame.where(batch.frame["topic"] == topic)
-            if not here.isEmpty():
-                yield here, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
+            topic_records = batch.frame.where(batch.frame["topic"] == topic)
+            if not topic_records.isEmpty():
+                yield topic_records, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
 
     def _topics(self, batch: SinkBatch) -> list[str]:
         from pyspark.sql import functions as F

@@ -18,7 +18,7 @@ from headrace.connectors.spark_source.bulk import BulkTask
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.files import FilesTask
 from headrace.connectors.spark_source.jdbc import JdbcTask
-from headrace.connectors.spark_source.jdbc_position import JdbcPosition, whole
+from headrace.connectors.spark_source.jdbc_position import JdbcPosition, integer
 from headrace.connectors.spark_source.stream import SparkStreamTask
 from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
@@ -50,7 +50,7 @@ class SparkSourceConnector(SourceConnector):
 
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
-        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        """Errors that concern more than one option; and of the format, if Spark is running already and can check it."""
         return SparkSourceConfig.all_problems(props)
 
     @classmethod
@@ -86,7 +86,7 @@ class SparkSourceConnector(SourceConnector):
         """Nothing to end."""
 
 
-def _needs(*keys: str) -> Callable[[SourcePartition], None]:
+def _require_keys(*keys: str) -> Callable[[SourcePartition], None]:
     def check(partition: SourcePartition) -> None:
         for key in keys:
             if key not in partition:
@@ -96,10 +96,10 @@ def _needs(*keys: str) -> Callable[[SourcePartition], None]:
 
 
 def _file_offset(offset: SourceOffset) -> None:
-    whole("modified", offset.get("modified"))
+    integer("modified", offset.get("modified"))
     if not isinstance(offset.get("path"), str):
         raise ConnectError("Offset objects should either be null or contain the keys 'modified' and 'path'")
 
 
-_PARTITIONS = {"jdbc": _needs("table"), "files": _needs("format", "path"), "stream": _needs("format")}
+_PARTITIONS = {"jdbc": _require_keys("table"), "files": _require_keys("format", "path"), "stream": _require_keys("format")}
 _OFFSETS: Mapping[str, Callable[[SourceOffset], object]] = {"jdbc": JdbcPosition.of, "files": _file_offset, "stream": len}

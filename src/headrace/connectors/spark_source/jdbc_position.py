@@ -25,7 +25,9 @@ class JdbcPosition:
         """
         if offset is None:
             return cls()
-        numbers = {k: whole(k, offset[k]) for k in ("timestamp", "timestamp_nanos", "incrementing") if offset.get(k) is not None}
+        numbers = {
+            k: integer(k, offset[k]) for k in ("timestamp", "timestamp_nanos", "incrementing") if offset.get(k) is not None
+        }
         time = None
         if "timestamp" in numbers:
             ms = numbers["timestamp"]
@@ -41,10 +43,10 @@ class JdbcPosition:
         return position if self.number is None else position | {"incrementing": self.number}
 
 
-def whole(name: str, value: object) -> int:
-    """A whole number of an offset. Raises ConnectError."""
+def integer(name: str, value: object) -> int:
+    """A integer number of an offset. Raises ConnectError."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ConnectError(f"The value for the '{name}' key in the offset is expected to be a whole number, not {value!r}")
+        raise ConnectError(f"The value for the '{name}' key in the offset is expected to be a integer number, not {value!r}")
     return value
 
 
@@ -58,20 +60,20 @@ class Growth:
 
     @property
     def columns(self) -> list[str]:
-        """Those that there are, in the order of the rows."""
+        """The names of the columns, in the order of the rows."""
         return [c for c in (self.time, self.number) if c is not None]
 
     def after(self, position: JdbcPosition) -> str:
-        """The condition of the rows that come after a position; NULL is nowhere."""
-        there = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
-        beyond = self._compared(position, ">", ">")
-        return f"{there} AND {beyond}" if beyond else there
+        """The condition of the rows after a position; rows with NULL in a column are left out."""
+        not_null = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
+        beyond = self._comparison(position, ">", ">")
+        return f"{not_null} AND {beyond}" if beyond else not_null
 
     def until(self, position: JdbcPosition) -> str:
         """The condition of the rows up to a position, that one included."""
-        return self._compared(position, "<", "<=")
+        return self._comparison(position, "<", "<=")
 
-    def _compared(self, position: JdbcPosition, strictly: str, last: str) -> str:
+    def _comparison(self, position: JdbcPosition, strictly: str, last: str) -> str:
         time = None if self.time is None or position.time is None else self.literal(position.time)
         number = None if self.number is None else position.number
         if time is None:
