@@ -43,7 +43,7 @@ def test_what_cannot_be_used_is_one_sentence_each(plugin_path: Path):
 
 def test_an_unchanged_path_is_not_scanned_again(plugin_path: Path, monkeypatch: pytest.MonkeyPatch):
     first = scan([str(plugin_path)], "service_load")
-    monkeypatch.setattr(plugin_scan, "ask_alone", pytest.fail)
+    monkeypatch.setattr(plugin_scan, "ask_in_own_jvm", pytest.fail)
     assert scan([str(plugin_path)], "SERVICE_LOAD") == first
 
 

@@ -149,7 +149,7 @@ def test_records_wait_for_a_topic_that_is_not_known_and_come_in_order_then(
     one = copy(topic, known=False)
     assert one.until(lambda u: u.topics, "it asks for the topic").topics == {one.target}
     assert one.values() == []
-    one.handle.know(Target(one.target, 1, 1_048_588, True))
+    one.handle.update_topic(Target(one.target, 1, 1_048_588, True))
     one.until_copied(10)
     assert one.values() == [b"%d" % n for n in range(10)]
     assert one.until(lambda u: u.written, "the topic is in use").written == {one.target}

@@ -44,8 +44,8 @@ def make(report: Callable[[str], None]) -> None:
                     _run(of, partial)
                     partial.touch()
         except subprocess.SubprocessError as error:
-            said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else ""
-            why = (said or str(error)).splitlines()[-1]
+            stderr = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else ""
+            why = (stderr or str(error)).splitlines()[-1]
             report(f"the classes of {of} could not be archived, so it will start more slowly: {why}")
 
 

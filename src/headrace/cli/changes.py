@@ -60,7 +60,7 @@ def apply_changes(
             tables.show(*lines, Text(f"{heading}{summary(changes.diffs)}.", style="bold"), err=as_json)
     if asked:
         typer.confirm("Do this?", abort=True, err=True)
-    answers = [] if dry_run else _carry_out(todo, quiet=as_json)
+    answers = [] if dry_run else _apply_all(todo, quiet=as_json)
     if as_json:
         shown = {
             kind: [_as_json(diff, next((a for d, a in answers if d is diff), None)) for diff in changes.diffs]
@@ -70,8 +70,8 @@ def apply_changes(
     return bool(todo)
 
 
-def _carry_out(todo: Sequence[tuple[PlannedChanges, Diff]], quiet: bool) -> list[tuple[Diff, Answer | None]]:
-    """Do it, one after the other, up to the first that fails; returns the answers.
+def _apply_all(todo: Sequence[tuple[PlannedChanges, Diff]], quiet: bool) -> list[tuple[Diff, Answer | None]]:
+    """Apply the changes in order, up to the first that fails; returns the answers.
 
     Raises ConnectError with the name of the one that failed, and of those that were done before it.
     """

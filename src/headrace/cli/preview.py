@@ -65,7 +65,7 @@ def preview(
     prepared = prepare(connector_settings(config), settings)
     if records is not None:
         raw = sys.stdin.buffer.read() if str(records) == "-" else records.read_bytes()
-        records_read = _named(records, lambda: from_lines(raw, prepared.topic))
+        records_read = _naming_file(records, lambda: from_lines(raw, prepared.topic))
     else:
         records_read = prepared.live(live or 1)
     # Constants are evaluated without compiling anything, which is the quickest for a few records.
@@ -89,7 +89,7 @@ def _spark(settings: Any) -> dict[str, str]:
     return {k: v for k, v in settings.spark_conf().items() if k in settings.originals}
 
 
-def _named(file: Path, read: Any) -> Any:
+def _naming_file(file: Path, read: Any) -> Any:
     try:
         return read()
     except BadRequestError as error:

@@ -1,4 +1,4 @@
-"""Where a connector in Java runs, and whether it goes before headrace's own of the same name."""
+"""Where a connector in Java runs, and whether it takes precedence over headrace's own of the same name."""
 
 from __future__ import annotations
 

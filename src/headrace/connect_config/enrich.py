@@ -43,7 +43,7 @@ CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.
 
 
 def find(name: str, slot: PluginOption) -> type[Any] | None:
-    """The class of this slot's kinds that goes by the name, None if there is none."""
+    """The class of this slot's kinds with this name or alias, None if there is none."""
     try:
         return plugins.find(name, *slot.kinds)
     except NotFoundError:
@@ -108,14 +108,14 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
         cls = find(str(props.get(prefix + "type") or ""), slot)
         for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
-        cls = None if cls is None else _wanted(cls, props.get(prefix + "plugin.version"))
+        cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"))
         if cls is not None:
             options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
             embed(definition, options, prefix, group, first_order=2)
     return definition
 
 
-def _wanted(cls: type[Any], version: str | None) -> type[Any] | None:
+def _with_version_or_none(cls: type[Any], version: str | None) -> type[Any] | None:
     """The version of a class that is asked for; None if there is none, which the rules of class and version say."""
     try:
         return with_version(cls, version)
@@ -129,25 +129,27 @@ def _checked(alias: str, cls: type[Any], props: Props) -> list[Option]:
     A class in another language checks its options itself, all at once.
     """
     if cls in plugins.java_plugins():
-        return _answered(f"{CHAIN_OF[cls.plugin_kind]}.{alias}.", cls.definition(), props)
+        return _with_errors(f"{CHAIN_OF[cls.plugin_kind]}.{alias}.", cls.definition(), props)
     name = getattr(cls, "refers_by", None)
-    return [_followed(option, alias, props) if option.name == name else option for option in cls.definition().options.values()]
+    return [
+        _with_cycle_check(option, alias, props) if option.name == name else option for option in cls.definition().options.values()
+    ]
 
 
-def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
+def _with_errors(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
     errors = {value.name: value.errors for value in definition.validate(under(props, prefix))}
 
-    def refusing(sentences: Sequence[str]) -> Validator:
+    def rejecting(sentences: Sequence[str]) -> Validator:
         def check(_name: str, _value: Any) -> None:
             if sentences:
                 raise ConfigError("; ".join(sentences))
 
         return Lambda(check, "the plugin's own rules")
 
-    return [replace(option, validator=refusing(errors.get(option.name, ()))) for option in definition.options.values()]
+    return [replace(option, validator=rejecting(errors.get(option.name, ()))) for option in definition.options.values()]
 
 
-def _followed(option: Option, alias: str, props: Props) -> Option:
+def _with_cycle_check(option: Option, alias: str, props: Props) -> Option:
     def check(name: str, value: Any) -> None:
         if option.validator:
             option.validator(name, value)

@@ -94,8 +94,8 @@ def _parsed(text: str) -> list[_Item]:
         if not digits:
             begin()
         add(len(text))
-    for one in reversed(lists):
-        _normalize(one)
+    for items_of_level in reversed(lists):
+        _normalize(items_of_level)
     return items
 
 
@@ -118,21 +118,21 @@ def _normalize(items: list[_Item]) -> None:
             del items[at]
 
 
-def _compare(one: _Item | None, other: _Item | None) -> int:
-    """Below 0 if the one comes first. None: nothing, where the other has something."""
-    if one is None:
-        return 0 if other is None else -_compare(other, None)
-    if other is None:
-        if isinstance(one, list):
-            return next((order for item in one if (order := _compare(item, None))), 0)
-        return _sign(one, 0) if isinstance(one, int) else _sign(one.rank, (_RELEASE, ""))
-    if isinstance(one, list) and isinstance(other, list):
-        return next((order for pair in zip_longest(one, other) if (order := _compare(*pair))), 0)
-    if isinstance(one, _Word) and isinstance(other, _Word):
-        return _sign(one.order, other.order)
-    if isinstance(one, int) and isinstance(other, int):
-        return _sign(one, other)
-    return _sign(_kind(one), _kind(other))
+def _compare(left: _Item | None, right: _Item | None) -> int:
+    """Below 0 if the left comes first. None: nothing, where the right has something."""
+    if left is None:
+        return 0 if right is None else -_compare(right, None)
+    if right is None:
+        if isinstance(left, list):
+            return next((order for item in left if (order := _compare(item, None))), 0)
+        return _sign(left, 0) if isinstance(left, int) else _sign(left.rank, (_RELEASE, ""))
+    if isinstance(left, list) and isinstance(right, list):
+        return next((order for pair in zip_longest(left, right) if (order := _compare(*pair))), 0)
+    if isinstance(left, _Word) and isinstance(right, _Word):
+        return _sign(left.order, right.order)
+    if isinstance(left, int) and isinstance(right, int):
+        return _sign(left, right)
+    return _sign(_kind(left), _kind(right))
 
 
 def _kind(item: _Item) -> int:
@@ -140,5 +140,5 @@ def _kind(item: _Item) -> int:
     return 0 if isinstance(item, _Word) else 1 if isinstance(item, list) else 2
 
 
-def _sign(one: object, other: object) -> int:
-    return (one > other) - (one < other)  # pyright: ignore
+def _sign(left: object, right: object) -> int:
+    return (left > right) - (left < right)  # pyright: ignore

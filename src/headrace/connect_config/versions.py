@@ -30,7 +30,7 @@ class Restriction:
     single: bool = False
 
     def contains(self, version: str) -> bool:
-        """Whether the version lies in it."""
+        """Whether the range contains the version."""
         if self.single and not self.low:
             return False
         at = MavenVersion(version)
@@ -49,7 +49,7 @@ class VersionRange:
     restrictions: tuple[Restriction, ...]
 
     def contains(self, version: str) -> bool:
-        """Whether the version lies in one of them."""
+        """Whether one of the ranges contains the version."""
         return any(restriction.contains(version) for restriction in self.restrictions)
 
     def __str__(self) -> str:
@@ -94,19 +94,19 @@ def _restriction(text: str) -> Restriction:
     return restriction
 
 
-def _overlap(one: Restriction, after: Restriction) -> bool:
-    return bool(one.high) and (not after.low or MavenVersion(after.low) < MavenVersion(one.high))
+def _overlap(before: Restriction, after: Restriction) -> bool:
+    return bool(before.high) and (not after.low or MavenVersion(after.low) < MavenVersion(before.high))
 
 
 def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
-    """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if there is none."""
-    asked, there = version_range(wanted), plugins.versions(plugin)
-    fitting = [cls for cls in there if asked is None or asked.contains(str(cls.version))]
+    """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if available is none."""
+    asked, available = version_range(wanted), plugins.versions(plugin)
+    fitting = [cls for cls in available if asked is None or asked.contains(str(cls.version))]
     if fitting:
         return fitting[-1]
     raise BadRequestError(
         f"Plugin {plugin.plugin_name} not found that matches the version range {asked}, "
-        f"available versions: {java_text([str(cls.version) for cls in there])}"
+        f"available versions: {java_text([str(cls.version) for cls in available])}"
     )
 
 
@@ -133,7 +133,7 @@ class InstalledVersion(ValidVersion):
         self._plugin = plugin
 
     def __call__(self, name: str, value: str | None) -> None:
-        """Raise ConfigError for a malformed range, and in Kafka's words if no version that is there lies in it."""
+        """Raise ConfigError for a malformed range, and in Kafka's words if it contains no available version."""
         super().__call__(name, value)
         try:
             with_version(self._plugin, value)

@@ -1,4 +1,4 @@
-"""Where a record goes, and the topic that would be made for it."""
+"""Where a record goes, and the topic that would be created for it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def destination(topic: str, creation: TopicCreation | None, existing: Existing) 
 
 
 def look_up(topics: Iterable[str], admin: Callable[[], Admin]) -> Existing:
-    """Ask the destination cluster; what it does not tell in time stays unknown."""
+    """Ask the destination cluster; what it does not answer in time stays unknown."""
     counts: dict[str, int | None] = {}
     try:
         client = admin()

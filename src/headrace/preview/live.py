@@ -1,4 +1,4 @@
-"""The last records of topics, as they are now: read without a group, nothing is committed, no topic is made by asking."""
+"""The last records of topics, as they are now: read without a group, nothing is committed, no topic is created by reading."""
 
 from __future__ import annotations
 

@@ -71,10 +71,10 @@ class Plan:
     writing: Converters
     tolerance: Tolerance
     creation: TopicCreation | None = None
-    """The rules for new topics, None: the connector makes none."""
+    """The rules for new topics, None: the connector creates none."""
 
     def close(self) -> None:
-        """Close what the chain has made of plugins in Java; a later use makes it again."""
+        """Close the chain's plugins in Java; a later use creates them again."""
         sides = self.reading, self.writing
         plugin_instances.close(self.stages, (x for side in sides for x in (side.key, side.value, side.header)))
 

@@ -72,23 +72,25 @@ def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
     for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
             records.append(_checked(f"line {number}", lambda line=line, n=number - 1: _record(_parsed(line), topic, n, now)))
-    return _enough(records)
+    return _check_count(records)
 
 
 def from_objects(objects: Sequence[Any], topic: str) -> list[GivenRecord]:
     """The records of a request. Raises BadRequestError with the number of the record, from 1."""
     now = _now()
-    return _enough([_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(objects, 1)])
+    return _check_count(
+        [_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(objects, 1)]
+    )
 
 
 def count(value: Any) -> int:
     """How many live records are wanted. Raises BadRequestError unless it is 1 to MOST."""
-    if not _whole(value) or not 1 <= value <= MOST:
+    if not _is_integer(value) or not 1 <= value <= MOST:
         raise BadRequestError(f"`live` is {json.dumps(value)}; it has to be a number of records from 1 to {MOST}.")
     return value
 
 
-def _enough(records: list[GivenRecord]) -> list[GivenRecord]:
+def _check_count(records: list[GivenRecord]) -> list[GivenRecord]:
     if not records:
         raise BadRequestError("There are no records to preview; give at least one.")
     if len(records) > MOST:
@@ -115,7 +117,7 @@ def _parsed(line: bytes) -> Any:
 def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {_shown(value)}")
-    _known(value)
+    _check_members(value)
     name = value.get("topic", topic)
     if not isinstance(name, str) or not name:
         raise ValueError(f"`topic` has to be a name, got {_shown(name)}")
@@ -132,19 +134,19 @@ def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
     )
 
 
-def _known(fields: dict[str, Any]) -> None:
+def _check_members(fields: dict[str, Any]) -> None:
     strange = [name for name in fields if name not in _MEMBERS]
     if strange:
         raise ValueError(f"it has no member `{strange[0]}`; there are {', '.join(_MEMBERS)}")
 
 
 def _number(name: str, value: Any, least: int, limit: int) -> int:
-    if not _whole(value) or not least <= value < limit:
+    if not _is_integer(value) or not least <= value < limit:
         raise ValueError(f"`{name}` has to be a whole number from {least} to {limit - 1}, got {_shown(value)}")
     return value
 
 
-def _whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

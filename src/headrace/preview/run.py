@@ -111,7 +111,7 @@ class Preview:
         if trace["output"] and not self.plan.sink:
             goes = destination(trace["output"]["topic"], self.plan.creation, existing)
         if trace["failure"]:
-            trace = trace | {"failure": trace["failure"] | {"then": _then(self.plan.tolerance)}}
+            trace = trace | {"failure": trace["failure"] | {"then": _consequence(self.plan.tolerance)}}
         return {"input": record.json(), **trace, "destination": goes}
 
     def _admin(self) -> Admin:
@@ -138,7 +138,7 @@ def _prepare(resolved: Config, named: Config, worker: WorkerConfig) -> Preview:
         raise BadRequestError(error.message) from error
 
 
-def _then(tolerance: Tolerance) -> str:
+def _consequence(tolerance: Tolerance) -> str:
     if not tolerance.all:
         return "the task fails (errors.tolerance is none)"
     if tolerance.dead_letters:

@@ -37,7 +37,7 @@ def _table(number: int, record: Json) -> Table:
         table.add_column(name, overflow="fold")
     before: Json | None = None
     for step in record["steps"]:
-        unread = _unread(source) if step["step"] == "input" and step["failed"] else None
+        unread = _unreadable(source) if step["step"] == "input" and step["failed"] else None
         table.add_row(*_row(step, before, unread))
         before = step["record"]
     output = record["output"]
@@ -47,7 +47,7 @@ def _table(number: int, record: Json) -> Table:
     return table
 
 
-def _unread(source: Json) -> Json:
+def _unreadable(source: Json) -> Json:
     """A record that could not be read, as it was given."""
     return {
         "topic": source["topic"],

@@ -113,9 +113,9 @@ def _step(compiled: Compiled, seen: Seen) -> Sql:
     }
     # what cannot be read has no parts: they are asked for only where the record is there
     struct = call("named_struct", *(x for name, sql in parts.items() for x in (lit(name), sql)))
-    there = struct if seen.alive is None else f"CASE WHEN {seen.alive} THEN {struct} END"
+    parts_if_alive = struct if seen.alive is None else f"CASE WHEN {seen.alive} THEN {struct} END"
     dropped = "true" if record.dropped is None else record.dropped
-    return call("named_struct", "'record'", there, "'applied'", seen.applied or "true", "'dropped'", dropped)
+    return call("named_struct", "'record'", parts_if_alive, "'applied'", seen.applied or "true", "'dropped'", dropped)
 
 
 def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:

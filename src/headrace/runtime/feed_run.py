@@ -265,7 +265,7 @@ class FeedRun:
         if known == before:
             self._repeated(topic, known)
         self._fit(known)
-        handle.know(self._target(topic))
+        handle.update_topic(self._target(topic))
 
     def _found(self, topic: str) -> DestinationTopic:
         """A topic that exists; one that an earlier run has found, and that was deleted since, is created again if it may be."""
@@ -317,7 +317,7 @@ class FeedRun:
         try:
             for topic in sorted(self._needs.ports.renew_topics(self._known)):
                 self._known[topic] = self._needs.ports.look_up(topic)
-                handle.know(self._target(topic))
+                handle.update_topic(self._target(topic))
         except HeadraceError as error:  # the brokers are away, perhaps: the next look tries again
             log.info("target.look.failed", cause=str(error))
 

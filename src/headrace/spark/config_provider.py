@@ -22,7 +22,7 @@ class JavaConfigProvider(JavaPlugin, ConfigProvider):
     """A provider that the host of plugins asks."""
 
     def __init__(self, params: Mapping[str, str]) -> None:
-        """Make an instance of the class with these settings. Raises ConfigError for what it throws."""
+        """Create an instance of the class with these settings. Raises ConfigError for what it throws."""
         self._id = f"provider@{uuid.uuid4().hex[:12]}"
         self._settings = {key: str(value) for key, value in params.items() if value is not None}
         self._starting = threading.Lock()

@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 _KNOWN_S, _PAUSE_S = 5.0, 0.1
 KAFKA_BATCH_BYTES: int = client_value("producer", {}, "batch.size")
-"""Kafka's own `batch.size`: small enough for every topic that is not made for tiny records."""
+"""Kafka's own `batch.size`: small enough for every topic that is not meant for tiny records."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DestinationTopic:
 
 
 def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:
-    """Describe a topic that was found or made a moment ago. Raises KafkaFailure, RetriableError if it is gone."""
+    """Describe a topic that was just found or created. Raises KafkaFailure, RetriableError if it is gone."""
     # A broker may answer before it has heard of a topic that was made a moment ago.
     info = poll_until(lambda _left_s: admin.describe(topic), _KNOWN_S, _PAUSE_S, stopping.wait)
     if info is not None:

@@ -25,11 +25,11 @@ def known(spark: SparkSession) -> list[str]:
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     register = jvm.java.lang.Class.forName("org.apache.spark.sql.sources.DataSourceRegister", True, loader)
-    names = {provider.shortName() for provider in _each(jvm.java.util.ServiceLoader.load(register, loader).iterator())}
+    names = {provider.shortName() for provider in _to_list(jvm.java.util.ServiceLoader.load(register, loader).iterator())}
     return sorted(name for name in names if not name.startswith("__"))
 
 
-def _each(iterator: Any) -> list[Any]:
+def _to_list(iterator: Any) -> list[Any]:
     names = []
     while iterator.hasNext():
         names.append(iterator.next())

@@ -45,7 +45,7 @@ class ProcessSettings:
     heap: str
     """The most memory of the JVM's heap, as `-Xmx` takes it."""
     advice: str = "see connector.engine.heap"
-    """What is said of this heap if it was too small."""
+    """What is output of this heap if it was too small."""
 
 
 class ProcessHost(PluginHost):
@@ -83,8 +83,8 @@ class ProcessHost(PluginHost):
         threading.Thread(target=partial(self._read, process.stdout), name=name, daemon=True).start()
         if not self._port_known.wait(_START_S) or not self._port:
             process.kill()
-            said = self._lines[-1] if self._lines else f"nothing within {_START_S:.0f} s"
-            raise SetupError(f"The process of connector {self.settings.connector} did not start: {said}")
+            output = self._lines[-1] if self._lines else f"nothing within {_START_S:.0f} s"
+            raise SetupError(f"The process of connector {self.settings.connector} did not start: {output}")
         return process
 
     def _read(self, lines: Iterator[str]) -> None:
@@ -107,7 +107,7 @@ class ProcessHost(PluginHost):
         """The answer to a question, both as JSON. Raises PluginError with what has ended the process."""
         try:
             with self._connected() as connection:
-                connection.sendall(b"\0" + _framed(method) + _framed(request))
+                connection.sendall(b"\0" + _with_length(method) + _with_length(request))
                 return _received(connection, *struct.unpack(">i", _received(connection, 4))).decode()
         except OSError as error:
             raise self._ended(error) from error
@@ -119,7 +119,7 @@ class ProcessHost(PluginHost):
         if connection is None:
             connection = socket.create_connection(("127.0.0.1", self._port))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(_framed(self._secret))
+            connection.sendall(_with_length(self._secret))
         try:
             yield connection
         except BaseException:
@@ -218,7 +218,7 @@ def running(connector: str) -> list[ProcessHost]:
         return [host for settings, host in _PROCESSES.items() if settings.connector == connector and host.alive]
 
 
-def _framed(text: str) -> bytes:
+def _with_length(text: str) -> bytes:
     data = text.encode()
     return struct.pack(">i", len(data)) + data
 

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 class JavaCall:
-    """Plugins under an id of their own, which the host makes at the first use, and keeps until they are closed."""
+    """Plugins under an id of their own, which the host creates at the first use, and keeps until they are closed."""
 
     def __init__(self, host: ConnectHost, request: Mapping[str, Any]) -> None:
         """request: as the host's method `chain.define` takes it, without an id; `secrets` of it are in no failure."""

@@ -58,7 +58,7 @@ class Handle:
         """Hand over an update."""
         self._updates.put(update)
 
-    def know(self, target: Target) -> None:
+    def update_topic(self, target: Target) -> None:
         """A topic exists, or has changed."""
         self._plane.known(self._number, json.dumps(asdict(target)))
 
@@ -98,7 +98,7 @@ class DataPlane:
         threading.Thread(target=self._main, name="data-plane", daemon=True).start()
 
     def add(self, feed: Feed, chain: Any) -> Handle:
-        """Begin to read. chain: of `plan_of`."""
+        """Start reading. chain: of `plan_of`."""
         with self._feeds.lock:
             self._feeds.adding += 1
         handle: Handle | None = None

@@ -105,7 +105,7 @@ def locations(plugin_path: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(directories))
 
 
-def ask_alone(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
+def ask_in_own_jvm(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
     """Ask the host of plugins in a JVM of its own, which ends then; returns the answer to the last question.
 
     Raises ConnectError for what a plugin has thrown, SetupError if the JVM does not answer.
@@ -120,8 +120,8 @@ def ask_alone(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Prog
         raise SetupError(f"The scan of plugin.path was not finished within {_LIMIT_S} s.") from None
     lines = answer.stdout.strip().splitlines()
     if answer.returncode or not lines:
-        said = [line for line in answer.stderr.splitlines() if not line.startswith("SLF4J")]
-        raise SetupError(f"Java could not look at the plugins: {said[0] if said else f'status {answer.returncode}'}")
+        lines = [line for line in answer.stderr.splitlines() if not line.startswith("SLF4J")]
+        raise SetupError(f"Java could not look at the plugins: {lines[0] if lines else f'status {answer.returncode}'}")
     scanned = json.loads(lines[-1])
     if "error" in scanned:
         raise ConnectError(str(scanned["error"]["message"]))
@@ -142,7 +142,7 @@ def _cached(places: Sequence[Path], discovery: str, progress: Progress | None) -
 
 
 def _scanned(places: Sequence[Path], discovery: str) -> dict[str, Any]:
-    answer = ask_alone([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
+    answer = ask_in_own_jvm([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
     for plugin in answer["plugins"]:
         plugin["class_name"], plugin["kind"] = plugin.pop("class"), plugin.pop("type")
     problems = [{"path": problem["location"], "text": problem["text"]} for problem in answer["problems"]]

@@ -78,7 +78,7 @@ _IDLE = "-XX:G1PeriodicGCInterval=20000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeR
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:
-    """The process's Spark session, made at the first call; `conf` (`spark.*` keys) counts at that call only.
+    """The process's Spark session, created at the first call; `conf` (`spark.*` keys) has an effect at that call only.
 
     Raises SetupError if Java is missing or too old, jars cannot be had, or Spark does not start.
     """

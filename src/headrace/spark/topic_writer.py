@@ -1,4 +1,4 @@
-"""Writes batches to topics of one cluster: names records that are too large, keeps partitions where that makes sense."""
+"""Writes batches to topics of one cluster: names records that are too large, keeps partitions where the topics have as many."""
 
 from __future__ import annotations
 

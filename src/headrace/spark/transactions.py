@@ -36,7 +36,7 @@ class CoveredRecords:
     """What a batch covers."""
 
     names: Sequence[str]
-    """The parts of a record's origin that tell its source partition; empty: one offset stands for all records."""
+    """The parts of a record's origin that identify its source partition; empty: one offset stands for all records."""
     offsets: Mapping[Part, Sequence[Entry]]
     """The records of the offset topics that say that a source partition was read up to the end of the batch."""
     ordinal: str | None = None
@@ -73,7 +73,7 @@ class TaskTransactions:
         return self._ids[0]
 
     def fence(self, spark: SparkSession) -> None:
-        """Begin a run: when this returns nobody else can commit under these ids, and what was open has ended.
+        """Initialize transactions: when this returns nobody else can commit under these ids, and open ones have ended.
 
         Stored offsets that are read after it are true for as long as the run writes. Raises ConnectError or RetriableError.
         """

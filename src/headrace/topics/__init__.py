@@ -1,1 +1,1 @@
-"""Topics of connectors: how new ones are made (KIP-158), which ones are in use (KIP-558)."""
+"""Topics of connectors: how new ones are created (KIP-158), which ones are active (KIP-558)."""

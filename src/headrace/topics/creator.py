@@ -78,7 +78,7 @@ class TopicCreator:
             self._known.add(topic)
 
     def renew(self, topics: Iterable[str], *, create: bool) -> set[str]:
-        """Look whether these topics, which `ensure` has found or made, are still there, and say so in the log if one is not.
+        """Look whether these topics, which `ensure` has found or created, are still there, and say so in the log if one is not.
 
         create: make it again, if there are rules; returns those that were made. Otherwise the producer waits for it. For any
         thread. Raises KafkaFailure, ConnectError.
@@ -90,7 +90,7 @@ class TopicCreator:
         for topic in sorted(missing - present.keys()):
             if self._admin.describe(topic, _RENEW_S) is not None:  # what may not be described is not gone
                 continue
-            plan = rules and self._planned(rules, topic)
+            plan = rules and self._plan(rules, topic)
             if plan and self._create(plan):
                 log.warning("Topic '%s' was deleted while it is written to. It is created again, without what was in it", topic)
                 created.add(topic)
@@ -100,7 +100,7 @@ class TopicCreator:
         return created
 
     def ensure_dead_letters(self, topic: str, replication_factor: int) -> None:
-        """Return once the dead letter topic exists: one partition, if it has to be made. Raises as `ensure` does."""
+        """Return once the dead letter topic exists: one partition, if it has to be created. Raises as `ensure` does."""
         if topic in self._known:
             return
         try:
@@ -116,7 +116,7 @@ class TopicCreator:
         if self._describe(topic) is not None:
             log.info("Topic '%s' already exists.", topic)
             return
-        plan = self._planned(creation, topic)
+        plan = self._plan(creation, topic)
         if plan is None:
             self._waiter.wait_for(topic)
             return
@@ -128,8 +128,8 @@ class TopicCreator:
         else:
             log.info("Found existing topic '%s'", topic)
 
-    def _planned(self, creation: TopicCreation, topic: str) -> NewTopicPlan | None:
-        """The topic as rules and hook want it; None, which is logged, if it is not to be created."""
+    def _plan(self, creation: TopicCreation, topic: str) -> NewTopicPlan | None:
+        """The plan of a topic by the rules and the hook; None, which is logged, if it is not to be created."""
         plan = creation.new_topic(topic)
         if plan is None:
             log.info("topic.not-created", topic=topic, why="no rule of topic.creation matches its name")

@@ -40,7 +40,7 @@ class TopicWaiter:
         self._producer: Producer | None = None
 
     def wait_for(self, topic: str) -> None:
-        """Return when the topic exists, or when only a write to it can tell what is wrong (no permission, an illegal
+        """Return when the topic exists, or when only a write to it can show what is wrong (no permission, an illegal
         name).
 
         Warns once and then every minute. Raises RetriableError if `stopping` is set before, ConfigError for bad

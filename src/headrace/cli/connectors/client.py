@@ -119,14 +119,14 @@ class RestClient:
         try:
             response = self._http.request(method, self.url + path, content=content, headers=headers, extensions=target)
         except httpx.ConnectTimeout as error:
-            raise self._silent(error) from None
+            raise self._no_answer(error) from None
         except httpx.TimeoutException:
             raise ConnectError(f"The worker at {self.url} did not answer {method} {path} within {_TIMEOUT_S:g} s.") from None
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise self._silent(error) from None
+            raise self._no_answer(error) from None
         return Answer(response.status_code, response.text)
 
-    def _silent(self, error: Exception) -> ConnectError:
+    def _no_answer(self, error: Exception) -> ConnectError:
         return ConnectError(
             f"No worker can be reached at {self.url} ({str(error) or type(error).__name__}); "
             "start one, or name another by --url or HEADRACE_URL."

@@ -32,7 +32,7 @@ def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJ
 
 
 def _versions(client: RestClient, connectors: dict[str, Any]) -> dict[str, str]:
-    """The version of each connector class, by all its names; asked for only if a worker does not tell it with the status."""
+    """The version of each connector class, by all its names; asked for only if a worker does not send it with the status."""
     if all((views.get("status") or {}).get("connector", {}).get("version") for views in connectors.values()):
         return {}
     plugins = client.call("GET", "connector-plugins").json
@@ -52,7 +52,7 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     """
     client = options.connect(url)
     info = client.call("GET", "connectors", name)
-    parts = {"status": _asked_status(client, name)}
+    parts = {"status": _read_status(client, name)}
     parts |= {part: client.ask("GET", "connectors", name, part) for part in ("topics", "offsets")}
     if as_json:
         answers = {"info": info.object, **{part: answer.json for part, answer in parts.items()}}
@@ -68,7 +68,7 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     )
 
 
-def _asked_status(client: RestClient, name: str) -> Answer:
+def _read_status(client: RestClient, name: str) -> Answer:
     """The status with what is headrace's own; or without, of a worker of Kafka Connect."""
     details = client.ask("GET", "headrace", "connectors", name, "status")
     return details if details.ok else client.ask("GET", "connectors", name, "status")

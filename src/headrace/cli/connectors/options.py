@@ -19,7 +19,7 @@ _OPEN = ExitStack()
 """The clients of the command that runs."""
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name:
         raise typer.BadParameter("the name of a connector is not empty.")
     return name
@@ -27,7 +27,7 @@ def _named(name: str) -> str:
 
 Url = Annotated[str, typer.Option("--url", metavar="URL", envvar="HEADRACE_URL", help="The REST API of any worker.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer of the REST API as it is.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", callback=_named, help="The connector's name.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", callback=_check_name, help="The connector's name.")]
 ConfigFile = Annotated[
     Path,
     typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True,

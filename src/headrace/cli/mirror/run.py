@@ -73,7 +73,7 @@ class FlowWorker:
         self._configuring: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the worker; returns at once."""
         self._thread.start()
 
     def join(self) -> None:

@@ -54,11 +54,11 @@ def add(
         target = path / (name or _ARCHIVES.sub("", archives[0].name))
         if target.exists():
             raise BadRequestError(f"{target} is there already; remove it first, or choose another --name.")
-        whole = Path(scratch, "plugin")
-        whole.mkdir()
+        unpacked = Path(scratch, "plugin")
+        unpacked.mkdir()
         for archive in archives:
-            _unpack(archive, whole)
-        whole.rename(target)
+            _unpack(archive, unpacked)
+        unpacked.rename(target)
     typer.echo(f"added {target}")
 
 

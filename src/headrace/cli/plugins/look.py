@@ -64,7 +64,7 @@ def show(
 ) -> None:
     """Show the options of a plugin."""
     from headrace.connect_config.versions import by_version
-    from headrace.spark.plugin_scan import ask_alone
+    from headrace.spark.plugin_scan import ask_in_own_jvm
 
     scanned = _scan(path, discovery)
     newest = newest_of(scanned.plugins, plugin)
@@ -73,7 +73,7 @@ def show(
     loaders = {"locations": scanned.locations, "newest": {p.class_name: p.location for p in by_version(scanned.plugins)}}
     question = {"class": newest.class_name, "location": newest.location, "limit": 60_000}
     with progress(f"asking {newest.class_name}"):
-        options: list[dict[str, Any]] = ask_alone([("plugins", loaders), ("definitions", question)])["options"]
+        options: list[dict[str, Any]] = ask_in_own_jvm([("plugins", loaders), ("definitions", question)])["options"]
     if as_json:
         typer.echo(json.dumps(options, indent=2))
     else:

@@ -34,7 +34,7 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
     """
     outcome = record["outcome"]
     if expected is None:
-        return [] if outcome == "dropped" else [f"it should be dropped, and is {_said(record)}"]
+        return [] if outcome == "dropped" else [f"it should be dropped, and is {_outcome(record)}"]
     if not isinstance(expected, dict):
         raise ConfigError(f"{json.dumps(expected)} can be nothing that comes out; expect an object, or null for nothing.")
     if "failure" in expected:
@@ -43,14 +43,14 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
         return (
             []
             if outcome == "failed" and expected_failure in text
-            else [f"it should fail with '{expected_failure}', and is {_said(record)}"]
+            else [f"it should fail with '{expected_failure}', and is {_outcome(record)}"]
         )
     if outcome != "passed":
-        return [f"it should pass, and is {_said(record)}"]
-    return [text for member, value in expected.items() if (text := _member(member, value, record["output"]))]
+        return [f"it should pass, and is {_outcome(record)}"]
+    return [text for member, value in expected.items() if (text := _difference(member, value, record["output"]))]
 
 
-def _member(member: str, expected: Any, output: Mapping[str, Any]) -> str | None:
+def _difference(member: str, expected: Any, output: Mapping[str, Any]) -> str | None:
     if member not in output:
         raise ConfigError(f"A record that comes out has no '{member}'; it has {', '.join(output)}.")
     actual = output[member]
@@ -64,7 +64,7 @@ def _member(member: str, expected: Any, output: Mapping[str, Any]) -> str | None
     return f"{member} is {json.dumps(actual, ensure_ascii=False)} instead of {json.dumps(expected, ensure_ascii=False)}"
 
 
-def _said(record: Mapping[str, Any]) -> str:
+def _outcome(record: Mapping[str, Any]) -> str:
     if record["outcome"] == "failed":
         return f"failed: {record['failure']['message']}"
     if record["outcome"] == "dropped":

@@ -1,4 +1,4 @@
-"""`headrace streams run`: an application at work, until it is told to end."""
+"""`headrace streams run`: runs an application until it is stopped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(
         bool, typer.Option("--await-init", help="Wait until its internal topics are initialized, then start (KIP-698).")
     ] = False,
 ) -> None:
-    """Run an application until it is told to end (Ctrl-C); further instances of it stand by, and take over when it is gone."""
+    """Run an application until it is stopped (Ctrl-C); further instances of it stand by, and take over when it is gone."""
     from headrace.runtime import logs
     from headrace.streams.exposition import StreamsCollector, exposed
     from headrace.streams.states import State
