@@ -119,7 +119,7 @@ def _normalize(items: list[_Item]) -> None:
 
 
 def _compare(left: _Item | None, right: _Item | None) -> int:
-    """Below 0 if the left comes first. None: nothing, where the right has something."""
+    """Below 0 if `left` comes first. None stands for an item that only the other list has."""
     if left is None:
         return 0 if right is None else -_compare(right, None)
     if right is None:

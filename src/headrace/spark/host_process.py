@@ -45,7 +45,7 @@ class ProcessSettings:
     heap: str
     """The most memory of the JVM's heap, as `-Xmx` takes it."""
     advice: str = "see connector.engine.heap"
-    """What is output of this heap if it was too small."""
+    """The error sentence for a heap of this size that was too small."""
 
 
 class ProcessHost(PluginHost):

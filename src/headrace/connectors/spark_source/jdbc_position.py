@@ -44,9 +44,9 @@ class JdbcPosition:
 
 
 def integer(name: str, value: object) -> int:
-    """A integer number of an offset. Raises ConnectError."""
+    """A whole number of an offset. Raises ConnectError."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ConnectError(f"The value for the '{name}' key in the offset is expected to be a integer number, not {value!r}")
+        raise ConnectError(f"The value for the '{name}' key in the offset is expected to be a whole number, not {value!r}")
     return value
 
 
