@@ -82,22 +82,22 @@ def _batches(apply: Callable[[pa.Array], pa.Array]) -> Callable[[pa.Array], pa.A
     def run(values):  # type: ignore[no-untyped-def]  # Spark would take annotations for types of its own
         import pyarrow as pa
 
-        def one(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
+        def run_batch(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
             result = apply(batch)
             if not isinstance(result, (pa.Array, pa.ChunkedArray)) or len(result) != len(batch):
                 raise TypeError("apply has to return an array of as many values as it was given")
             return result.cast(pa.string()).to_pylist(), [None] * len(batch)
 
-        def alone(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
+        def run_record(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
             try:
-                return one(batch)
+                return run_batch(batch)
             except Exception as error:  # whatever the user's code raises is the fault of this record
                 return [None], [f"{type(error).__name__}: {error}"]
 
         try:
-            texts, errors = one(values)
+            texts, errors = run_batch(values)
         except Exception:  # of which record it is the fault shows when each is tried alone
-            tried = [alone(values.slice(i, 1)) for i in range(len(values))]
+            tried = [run_record(values.slice(i, 1)) for i in range(len(values))]
             texts, errors = [t[0] for t, _ in tried], [e[0] for _, e in tried]
         return pa.StructArray.from_arrays([pa.array(texts, pa.string()), pa.array(errors, pa.string())], ["text", "error"])
 

@@ -105,7 +105,7 @@ class Cast(PartTransformation):
         """Cast; null stays null."""
         run, value = record.run, getattr(record, self.target)
         if self.whole is not None:
-            return replace(record, **{self.target: mapped(value, partial(self._whole, run, self.whole))})
+            return replace(record, **{self.target: mapped(value, partial(self._to_integer, run, self.whole))})
         cases = [a for a in value if a.value.kind == "null"]
         structs = []
         for a in value:
@@ -139,7 +139,7 @@ class Cast(PartTransformation):
                 changed = changed.with_field(name, cast)
         return replace(changed, schema=table.schema.with_fields({}).same_but(optional=table.schema.optional))
 
-    def _whole(self, run: CompileContext, kind: str, when: Sql | None, typed: TypedValue) -> TypedValue | Value:
+    def _to_integer(self, run: CompileContext, kind: str, when: Sql | None, typed: TypedValue) -> TypedValue | Value:
         if typed.kind == "null":
             return typed
         if typed.schema is None:

@@ -52,13 +52,13 @@ def json_member(run: CompileContext, reader: JsonReader, name: str, target: str)
         arguments.append(str(kinds.BITS[target]))
     function = {"float64": "double", "float32": "float", "boolean": "boolean", "string": "text"}.get(target, "long")
     result = run.scope.bind(call(f"headrace_json_{function}", *arguments))
-    there, absent = kind_in(k, range(2, KINDS)), kind_in(k, (0, 1))
+    present, absent = kind_in(k, range(2, KINDS)), kind_in(k, (0, 1))
     for number, kind in ((6, "ARRAY"), (7, "MAP")):
         run.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
     message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
     cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
     run.fail(both(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
-    return (Case(absent, NULL), Case(there, TypedValue(target, result)))
+    return (Case(absent, NULL), Case(present, TypedValue(target, result)))
 
 
 def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:

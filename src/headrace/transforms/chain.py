@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.converters.base import Converter, ConverterReader, HeaderConverter, HeaderReader, Writers, without_schema_ids
 from headrace.record import HEADERS_TYPE
-from headrace.transforms.java import together
+from headrace.transforms.java import join_java_stages
 from headrace.transforms.stages import Stage
 from headrace.values.compile_context import CompileContext, Learner
 from headrace.values.record import ConnectRecord
@@ -106,7 +106,7 @@ def compile_chain(
     run = CompileContext(scope, chain)
     record = _read(run, reading, writing, schemas or {}, sink)
     seen = [Seen("input", record, run.alive)]
-    for stage in stages if show else together(stages):
+    for stage in stages if show else join_java_stages(stages):
         if run.incomplete:
             break
         record, applied = _staged(run, stage, record, show)
@@ -172,15 +172,15 @@ def _or(old: Sql | None, new: Sql | None) -> Sql:
 def _merged(applies: Sql | None, new: ConnectRecord, old: ConnectRecord) -> ConnectRecord:
     """`new` where the stage applies, `old` elsewhere."""
 
-    def one(a: Sql, b: Sql) -> Sql:
+    def merged(a: Sql, b: Sql) -> Sql:
         return a if a == b else case([(applies, a)], b)
 
     return replace(
         new,
-        topic=one(new.topic, old.topic),
-        partition=one(new.partition, old.partition),
-        timestamp=one(new.timestamp, old.timestamp),
-        headers=one(new.headers, old.headers),
+        topic=merged(new.topic, old.topic),
+        partition=merged(new.partition, old.partition),
+        timestamp=merged(new.timestamp, old.timestamp),
+        headers=merged(new.headers, old.headers),
         key=choose(applies, new.key, old.key),
         value=choose(applies, new.value, old.value),
         dropped=old.dropped,

@@ -79,15 +79,15 @@ class _JavaStages(Transformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         first: Any = self._stages[0].transformation
         plugins = [part for stage in self._stages for part in (stage.transformation, stage.predicate)]
-        return first.with_others([_described(stage) for stage in self._stages], plugins, record)
+        return first.with_others([_stage_json(stage) for stage in self._stages], plugins, record)
 
 
-def together(stages: Sequence[Stage]) -> list[Stage]:
+def join_java_stages(stages: Sequence[Stage]) -> list[Stage]:
     """The same stages, of which consecutive ones in Java are one."""
     joined: list[Stage] = []
     group: list[Stage] = []
     for stage in [*stages, None]:
-        if stage is not None and _whole(stage):
+        if stage is not None and _runs_in_host(stage):
             group.append(stage)
             continue
         if group:
@@ -99,14 +99,14 @@ def together(stages: Sequence[Stage]) -> list[Stage]:
     return joined
 
 
-def _whole(stage: Stage) -> bool:
+def _runs_in_host(stage: Stage) -> bool:
     """Whether the host can take the stage as it is."""
     return isinstance(stage.transformation, JavaTransformation) and (
         stage.predicate is None or isinstance(stage.predicate, JavaPredicate)
     )
 
 
-def _described(stage: Stage) -> dict[str, Any]:
+def _stage_json(stage: Stage) -> dict[str, Any]:
     transformation, predicate = stage.transformation, stage.predicate
     assert isinstance(transformation, JavaTransformation)
     return {

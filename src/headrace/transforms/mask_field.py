@@ -73,15 +73,15 @@ class MaskField(PartTransformation):
     def _masked(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null":
             return typed
-        masked = _empty(typed) if self.replacement is None else self._replaced(run, both(when, _there(typed)), typed)
+        masked = _empty(typed) if self.replacement is None else self._replaced(run, both(when, _not_null(typed)), typed)
         if masked is None:
             text = f"Cannot mask value of type: class {typed.java}"
             if self.replacement is not None:
                 text = f"Cannot mask value of type class {typed.java} with custom replacement."
-            run.fail(both(when, _there(typed)), lit(text))
+            run.fail(both(when, _not_null(typed)), lit(text))
             return typed
         kind = "int64" if typed.kind == "huge" else typed.kind
-        sql = masked if typed.schema is None else case([(_there(typed), masked)])
+        sql = masked if typed.schema is None else case([(_not_null(typed), masked)])
         return TypedValue(kind, sql, typed.schema)
 
     def _replaced(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> Sql | None:
@@ -109,5 +109,5 @@ def _empty(typed: TypedValue) -> Sql | None:
     return known.get(typed.kind)
 
 
-def _there(typed: TypedValue) -> Sql | None:
+def _not_null(typed: TypedValue) -> Sql | None:
     return None if typed.schema is None or typed.table else f"({typed.sql} IS NOT NULL)"

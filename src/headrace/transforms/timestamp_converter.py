@@ -143,17 +143,17 @@ class TimestampConverter(PartTransformation):
         if source == "unix":
             factor, divides = _PRECISIONS[self.unix_precision]
             return f"({typed.sql} div {factor}L)" if divides else _saturated(typed.sql, factor)
-        there = f"({typed.sql} IS NOT NULL)"
+        not_null = f"({typed.sql} IS NOT NULL)"
         if self.format is None:
             message = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
-            run.fail(both(when, there), lit(message), "java.lang.NullPointerException")
+            run.fail(both(when, not_null), lit(message), "java.lang.NullPointerException")
             return "cast(NULL as bigint)"
         millis = run.scope.bind(case([(when, call("headrace_date_parse", typed.sql, lit(self.format)))]))
         message = call(
             "concat", lit("Could not parse timestamp: value ("), typed.sql, lit(f") does not match pattern ({self.format})")
         )
         cause = call("concat", lit('java.text.ParseException: Unparseable date: "'), typed.sql, lit('"'))
-        run.fail(both(when, there, f"({millis} IS NULL)"), message, cause=cause)
+        run.fail(both(when, not_null, f"({millis} IS NULL)"), message, cause=cause)
         return millis
 
     def _unix(self, millis: Sql) -> Sql:

@@ -166,8 +166,8 @@ def _fitted(run: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
         fields = []
         for field, inner in schema.fields.items():
             member = typed.table.fields.get(field)
-            there = f"cast(NULL as {ddl_of(inner)})" if member is None else column_of(run, member, inner, f"field {field}")
-            fields += [lit(field), there]
+            member_sql = f"cast(NULL as {ddl_of(inner)})" if member is None else column_of(run, member, inner, f"field {field}")
+            fields += [lit(field), member_sql]
         return call("named_struct", *fields)
     member = typed.schema
     if member is None or not _fits(member, schema):

@@ -30,7 +30,7 @@ class Expression:
     column: Column | None = None
     fit: Fit = lambda column, _type: column
 
-    def made(self) -> Column:
+    def to_column(self) -> Column:
         """The expression as a Column. Raises ConfigError if the SQL text cannot be read."""
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as F
@@ -38,7 +38,7 @@ class Expression:
         try:
             return F.expr(self.text) if self.column is None else self.column
         except PySparkException as error:
-            raise self.wrong(said(error)) from error
+            raise self.wrong(spark_message(error)) from error
 
     def wrong(self, why: str) -> ConfigError:
         """The error for this expression."""
@@ -71,7 +71,7 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     # inside of a condition that it cannot see through.
     guard = both(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
     for key, text in expressions.items():
-        column = text.made()
+        column = text.to_column()
         try:
             type_, _ = _analyzed(text, column, known)
         except ConfigError:
@@ -103,7 +103,7 @@ def _analyzed(expression: Expression, column: Column, known: Mapping[str, str]) 
         plan: Any = selected._jdf.queryExecution().analyzed()  # type: ignore[operator]
         type_ = selected.schema["found"].dataType
     except PySparkException as error:
-        raise expression.wrong(said(error)) from error
+        raise expression.wrong(spark_message(error)) from error
     if _nodes(plan) != ["Project", "Project", "OneRowRelation"] or not plan.subqueries().isEmpty():
         raise expression.wrong("It has to be about one record: no aggregates, no window functions, no explode, no subqueries")
     if "CallMethodViaReflection" in plan.toJSON():
@@ -120,8 +120,8 @@ def _nodes(plan: Any) -> list[str]:
     return operators
 
 
-def said(error: Exception) -> str:
-    """What Spark said of an expression, in one line."""
+def spark_message(error: Exception) -> str:
+    """What Spark says of an expression, in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", first).rstrip()
