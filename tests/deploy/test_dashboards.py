@@ -24,7 +24,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 BOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
 RULES = DEPLOY / "prometheus" / "rules.yml"
 _NAME = re.compile(r"\b(?:kafka_connect|headrace|process)_\w+")
-OF_PARTITIONS = re.compile(r"kafka_connect_mirror_")
+OF_PARTITIONS = re.compile(r"kafka_connect_(mirror|plugins)_")
 """Metrics of a task's own, which a mirror that runs shows (tests/mirror/test_dashboards.py)."""
 OF_GROUPS = re.compile(r"kafka_connect_connect_worker_rebalance_")
 

@@ -70,7 +70,7 @@ class Flow:
 
     def __enter__(self) -> Self:
         self.source.create(f"{self.name}-first", 3, {"max.message.bytes": "2000000", "min.insync.replicas": "1"})
-        self.deploy("MirrorSourceConnector")
+        self.deploy("MirrorSourceConnector", {"metric.names.formats": "legacy,new"})
         self.deploy("MirrorHeartbeatConnector", {"heartbeats.topic.replication.factor": "1"})
         return self
 

@@ -7,9 +7,12 @@ import httpx
 from tests.clusters import record
 from tests.deploy.test_dashboards import shown, used
 from tests.mirror.flow import FLOW_S, Flow
+from tests.mirror.test_groups import LATENCIES
 from tests.support import wait_until
 
-_ELSEWHERE = ("headrace_streams_", "kafka_connect_sink_task_metrics_")
+_OF_CHECKPOINTS = ("kafka_connect_mirror_mirrorcheckpointconnector_", "kafka_connect_plugins_checkpoint_")
+"""What test_groups.py finds, where there are checkpoints."""
+_ELSEWHERE = ("headrace_streams_", "kafka_connect_sink_task_metrics_", *_OF_CHECKPOINTS)
 
 
 def test_the_metrics_of_boards_and_alerts_are_those_of_a_live_worker(flow: Flow) -> None:
@@ -20,4 +23,5 @@ def test_the_metrics_of_boards_and_alerts_are_those_of_a_live_worker(flow: Flow)
     def missing() -> set[str]:
         return wanted - shown(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
 
+    assert {name for name in used() if name.startswith(_OF_CHECKPOINTS)} <= LATENCIES
     wait_until(lambda: not missing(), FLOW_S, lambda: f"metrics that are not there: {sorted(missing())}")

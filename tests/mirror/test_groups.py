@@ -5,11 +5,23 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
 from headrace.connectors.mirror.failover import Failover
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
 from tests.clusters import record
 from tests.mirror.flow import FLOW_S, Flow
 from tests.support import wait_until
+
+LATENCIES = {f"kafka_connect_{group}_checkpoint_latency_ms{ending}" for group in ("mirror_mirrorcheckpointconnector", "plugins")
+             for ending in ("", "_min", "_max", "_avg")}  # fmt: skip
+
+
+def checkpoint_latencies(flow: Flow, labels: dict[str, str]) -> set[str]:
+    """The names of the metrics that have these labels, and perhaps more."""
+    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+    return {sample.name for family in families for sample in family.samples if labels.items() <= sample.labels.items()}
 
 
 def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) -> None:
@@ -21,6 +33,7 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
     name = flow.deploy("MirrorCheckpointConnector", {
         "checkpoints.topic.replication.factor": "1", "refresh.groups.interval.seconds": "1", "sync.group.offsets.enabled": "true",
         "emit.checkpoints.interval.seconds": "1", "sync.group.offsets.interval.seconds": "1",
+        "metric.names.formats": "legacy,new",
     })  # fmt: skip
     copy = flow.copy(topic)
 
@@ -39,6 +52,8 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
     flow.source.admin.commit(group, {(topic, 0): 100})  # it reads again
     wait_until(lambda: last()[0].upstream == 100 and 0 <= last()[0].downstream <= 100, FLOW_S, "a checkpoint further back")
     assert committed(group, 30, [(copy, 0)]) == {(copy, 0): 250}, "offsets in the target only ever go forward"
+    labels = {"source": flow.alias, "target": f"{flow.name}-b", "group": group, "topic": copy, "partition": "0"}
+    wait_until(lambda: checkpoint_latencies(flow, labels) >= LATENCIES, FLOW_S, "latencies of checkpoints")
     flow.remove(name)
     failover = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group})
     back = [switch for switch in failover.plan() if switch.partition == 0]

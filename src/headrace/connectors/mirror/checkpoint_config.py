@@ -95,7 +95,7 @@ class MirrorCheckpointConfig(MirrorConfig):
     )
     offset_syncs_topic_location: str = OFFSET_SYNCS_TOPIC_LOCATION
     topic_filter_class: str = TOPIC_FILTER_CLASS
-    metric_formats: list[str] = formats_option("of the type MirrorCheckpointConnector; headrace has no metrics of checkpoints")
+    metric_formats: list[str] = formats_option("of the type MirrorCheckpointConnector")
 
     @property
     def group_filter(self) -> NameFilter:

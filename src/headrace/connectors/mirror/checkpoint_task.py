@@ -6,15 +6,17 @@ Source partition: `{"group": …, "partition": <n>, "topic": <name in the target
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import structlog
 
 from headrace.config import parse_list
-from headrace.connectors.base import Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
+from headrace.connectors.base import Measured, Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
 from headrace.connectors.mirror import own_records
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
+from headrace.connectors.mirror.checkpoint_metrics import CheckpointMetrics
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions
@@ -44,6 +46,10 @@ class MirrorCheckpointTask(PollingSourceTask):
         self._syncs: Syncs | None = None
         self._last: dict[str, dict[Partition, Checkpoint]] = {}
         self._pending: list[Checkpoint] = []
+        self._made_ms = 0
+        task = {"connector": self.context.connector, "task": str(self.context.task)}
+        aliases = config.source_cluster_alias, config.target_cluster_alias
+        self._metrics = CheckpointMetrics(*aliases, config.metric_formats, task)
         self._next = self._next_sync = 0.0
 
     @property
@@ -61,7 +67,8 @@ class MirrorCheckpointTask(PollingSourceTask):
         if self._syncs is None:
             self._read()
         if time.monotonic() >= self._next and not self._pending:
-            self._pending = self._changed_checkpoints()
+            self._pending, self._made_ms = self._changed_checkpoints(), _now_ms()
+            self._metrics.made(self._pending, self._made_ms)
             self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
         if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
             self._commit_in_target()
@@ -69,13 +76,20 @@ class MirrorCheckpointTask(PollingSourceTask):
         if not self._pending:
             return None
         records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: own_records.MOST]]
-        return own_records.poll(spark, self._config.checkpoints_topic, records, int(time.time() * 1000))
+        return own_records.poll(spark, self._config.checkpoints_topic, records, self._made_ms)
 
     def committed(self, progress: Progress) -> None:
         """What was written is the last of its partition from now on."""
-        for checkpoint in self._pending[: own_records.MOST]:
+        written = self._pending[: own_records.MOST]
+        self._metrics.acknowledged(written, _now_ms())
+        for checkpoint in written:
             self._last.setdefault(checkpoint.group, {})[checkpoint.topic, checkpoint.partition] = checkpoint
         del self._pending[: own_records.MOST]
+
+    def measures(self) -> Iterable[Measured]:
+        """How long the last checkpoints took, as MirrorMaker's metrics have it."""
+        metrics = getattr(self, "_metrics", None)  # perhaps not even started
+        return () if metrics is None else metrics.measures()
 
     def stop(self) -> None:
         """End the reading of offset syncs."""
@@ -124,3 +138,7 @@ class MirrorCheckpointTask(PollingSourceTask):
                     log.warning("%s This is likely caused by consumers currently using this group in the target cluster.", text)
                 else:
                     log.error(text, cause=str(error))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
