@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -73,9 +74,24 @@ def test_every_page_has_a_sentence_in_llms_txt() -> None:
     assert [page for page, _, sentence in entries if len(sentence.split()) < 3] == []
 
 
+def not_on(site: Path) -> list[str]:
+    """What llms.txt names, and the site has not."""
+    linked = re.findall(r"^- \[.*?\]\(([^)]+\.md)\): ", llms_text(DOCS), re.M)
+    assert len(linked) > 30
+    return [page for page in linked if not (site / page).is_file()]
+
+
+def test_the_site_has_the_markdown_that_llms_txt_names(tmp_path: Path) -> None:
+    hooks = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["hooks"]
+    for hook in hooks:
+        runpy.run_path(str(ROOT / hook))["on_post_build"]({"docs_dir": str(DOCS), "site_dir": str(tmp_path)})
+    assert not_on(tmp_path) == []
+
+
 @pytest.mark.skipif(
     not importlib.util.find_spec("mkdocs"), reason="the site is built where mkdocs is installed: `make docs-site`"
 )
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-d", tmp_path], cwd=ROOT, capture_output=True)
     assert built.returncode == 0, built.stderr.decode()
+    assert not_on(tmp_path) == []
