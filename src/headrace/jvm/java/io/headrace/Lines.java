@@ -1,6 +1,8 @@
 package io.headrace;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -20,8 +22,24 @@ public final class Lines {
     private Lines() {
     }
 
+    /** Takes a line: the bytes at which it and the next one begin, and its text. */
+    public interface Taker {
+        void take(int begin, int next, byte[] text);
+    }
+
+    /** Give at most so many lines, those that have an end; returns where the next one begins. */
+    public static int each(byte[] bytes, int most, Taker taker) {
+        int begin = 0;
+        int next;
+        for (int taken = 0; taken < most && (next = next(bytes, begin)) > 0; taken++) {
+            taker.take(begin, next, Arrays.copyOfRange(bytes, begin, end(bytes, begin, next)));
+            begin = next;
+        }
+        return begin;
+    }
+
     /** Where the line after the one at `begin` begins; -1 if that has no end yet. */
-    public static int next(byte[] bytes, int begin) {
+    private static int next(byte[] bytes, int begin) {
         for (int i = begin; i < bytes.length; i++) {
             if (bytes[i] == '\n') {
                 return i + 1;
@@ -34,19 +52,14 @@ public final class Lines {
     }
 
     /** Where the text of the line ends that begins at `begin`, the next one at `next`. */
-    public static int end(byte[] bytes, int begin, int next) {
+    private static int end(byte[] bytes, int begin, int next) {
         return next - begin > 1 && bytes[next - 1] == '\n' && bytes[next - 2] == '\r' ? next - 2 : next - 1;
     }
 
     /** The lines of the bytes, and where each begins, if they themselves begin at `first`. */
     public static ArrayData of(byte[] bytes, long first) {
-        ArrayList rows = new ArrayList();
-        int begin = 0;
-        for (int next = next(bytes, begin); next > 0; next = next(bytes, begin)) {
-            byte[] text = java.util.Arrays.copyOfRange(bytes, begin, end(bytes, begin, next));
-            rows.add(new GenericInternalRow(new Object[] {Long.valueOf(first + begin), text}));
-            begin = next;
-        }
+        List<Object> rows = new ArrayList<>();
+        each(bytes, Integer.MAX_VALUE, (begin, next, text) -> rows.add(new GenericInternalRow(new Object[] {first + begin, text})));
         return new GenericArrayData(rows.toArray());
     }
 }

@@ -35,7 +35,8 @@ final class FeedJson {
         JsonNode letterProducer = feed.get("letter_producer");
         JsonNode file = feed.get("file");
         return new FeedSpec(number, 0, feed.get("name").asText(), settings, partitions, chain, targets, feed.get("tolerates").asBoolean(),
-            feed.get("letters").asBoolean(), file.isNull() ? null : file.asText(), letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
+            feed.get("letters").asBoolean(), file.isNull() ? null : file.asText(),
+            letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
             feed.get("commit_ms").asLong());
     }
 

@@ -2,12 +2,10 @@ package io.headrace.lanes;
 
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.InvalidOffsetException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -57,16 +55,11 @@ final class KafkaReader implements RecordReader {
     }
 
     @Override
-    public Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll(long timeoutMs) {
+    public ConsumerRecords<byte[], byte[]> poll(long timeoutMs) {
         try {
-            ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(timeoutMs));
-            Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = new HashMap<>();
-            for (TopicPartition partition : records.partitions()) {
-                polled.put(partition, records.records(partition));
-            }
-            return polled;
+            return consumer.poll(Duration.ofMillis(timeoutMs));
         } catch (WakeupException e) {
-            return Map.of();
+            return ConsumerRecords.empty();
         } catch (InvalidOffsetException e) {
             throw new Refused(e.partitions(), e);
         } catch (TopicAuthorizationException e) {

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.TopicPartition;
@@ -274,16 +275,16 @@ final class Lane implements Runnable {
     }
 
     private void round() {
-        Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = poll();
+        ConsumerRecords<byte[], byte[]> records = poll();
         nowMs = System.currentTimeMillis();
         Set<FeedPart> touched = new LinkedHashSet<>();
-        polled.forEach((partition, records) -> {
+        for (TopicPartition partition : records.partitions()) {
             Slot slot = slots.get(partition);
             if (slot != null) {
-                take(slot, records);
+                take(slot, records.records(partition));
                 touched.add(slot.part);
             }
-        });
+        }
         for (FeedPart part : touched) {
             part.flush();
             if (part.counters.inFlight.get() > limit()) {
@@ -301,14 +302,14 @@ final class Lane implements Runnable {
         }
     }
 
-    private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll() {
+    private ConsumerRecords<byte[], byte[]> poll() {
         boolean soon = inFlight.get() > 0;
         for (FeedPart part : parts) {
             soon |= part.transaction != null && !part.transaction.isClosed();
         }
         polling = true;
         try {
-            return commands.isEmpty() ? reader.poll(soon ? SOON_MS : IDLE_MS) : Map.of();
+            return commands.isEmpty() ? reader.poll(soon ? SOON_MS : IDLE_MS) : ConsumerRecords.empty();
         } catch (RecordReader.Refused e) {
             failThose(e.partitions, e.getCause());
         } catch (RuntimeException e) {
@@ -316,7 +317,7 @@ final class Lane implements Runnable {
         } finally {
             polling = false;
         }
-        return Map.of();
+        return ConsumerRecords.empty();
     }
 
     private void failThose(Collection<TopicPartition> partitions, Throwable e) {

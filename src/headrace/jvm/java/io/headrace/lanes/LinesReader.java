@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
 
 /** Lines of files that grow: a partition is a file, its topic the path. A file that is not there, or cannot be read, has none (yet). */
@@ -77,7 +78,7 @@ final class LinesReader implements RecordReader {
     }
 
     @Override
-    public Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll(long timeoutMs) {
+    public ConsumerRecords<byte[], byte[]> poll(long timeoutMs) {
         long endMs = System.currentTimeMillis() + timeoutMs;
         while (true) {
             Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = new LinkedHashMap<>();
@@ -89,7 +90,7 @@ final class LinesReader implements RecordReader {
             });
             long leftMs = endMs - System.currentTimeMillis();
             if (!polled.isEmpty() || leftMs <= 0 || isWoken(Math.min(leftMs, LOOK_MS))) {
-                return polled;
+                return new ConsumerRecords<>(polled, Map.of());
             }
         }
     }
@@ -136,12 +137,8 @@ final class LinesReader implements RecordReader {
         List<ConsumerRecord<byte[], byte[]>> lines = new ArrayList<>();
         long nowMs = System.currentTimeMillis();
         long base = source.position;
-        int begin = 0;
-        for (int next; lines.size() < mostLines && (next = Lines.next(bytes, begin)) > 0; begin = next) {
-            byte[] text = Arrays.copyOfRange(bytes, begin, Lines.end(bytes, begin, next));
-            lines.add(new Line(path, base + begin, base + next, text, nowMs));
-        }
-        source.position = base + begin;
+        source.position += Lines.each(bytes, mostLines,
+            (begin, next, text) -> lines.add(new Line(path, base + begin, base + next, text, nowMs)));
         return lines;
     }
 

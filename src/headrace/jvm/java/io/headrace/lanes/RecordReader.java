@@ -1,9 +1,7 @@
 package io.headrace.lanes;
 
 import java.util.Collection;
-import java.util.List;
-import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
 
 /** What a lane reads from: partitions that are assigned, each from a position on. For the lane's thread, but for {@link #wakeup}. */
@@ -39,7 +37,7 @@ interface RecordReader {
      * @throws Refused if some partitions cannot be read
      * @throws RuntimeException if none can
      */
-    Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll(long timeoutMs);
+    ConsumerRecords<byte[], byte[]> poll(long timeoutMs);
 
     /** Have a poll return. For any thread. */
     void wakeup();
