@@ -30,8 +30,11 @@ def test_a_connector_changes_the_settings_of_a_topic_before_it_is_created_or_ref
     assert len(described.partitions) == 3
     assert admin.topic_configs(topic, own_only=True) == {"retention.ms": "86400000"}
 
+    choosy.put("stop")  # the task with the old configuration would take the second line as well
+    choosy.await_states("STOPPED")
     choosy.configure({"topic": f"{topic}-other", "wish": "fail"})
     lines.write_text("a\nb\n")
+    choosy.put("resume")
     assert "The source does not want this topic." in choosy.trace()
     assert admin.describe(f"{topic}-other") is None
     choosy.delete()
