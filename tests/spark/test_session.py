@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from headrace.spark import session
+
+
+@pytest.fixture(autouse=True)
+def without_jars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No jar is fetched."""
+    monkeypatch.setattr(session, "jars", lambda conf: [])
+    monkeypatch.setattr(session, "driver_jars", lambda: [Path("clients.jar"), Path("headrace.jar")])
+    monkeypatch.setattr(session, "using", lambda name: [])
 
 
 @pytest.mark.parametrize(("conf", "size"), [
@@ -15,8 +24,22 @@ from headrace.spark import session
     ({"spark.master": "spark://host:7077"}, "1024"),
     ({"spark.master": "spark://host:7077", "spark.rpc.message.maxSize": "512"}, "512"),
 ])  # fmt: skip
-def test_executors_elsewhere_take_large_messages(monkeypatch: pytest.MonkeyPatch, conf: Mapping[str, str], size: str | None):
-    monkeypatch.setattr(session, "jars", lambda conf: [])
-    monkeypatch.setattr(session, "extension_jar", lambda: "headrace.jar")
-    monkeypatch.setattr(session, "using", lambda name: [])
+def test_executors_elsewhere_take_large_messages(conf: Mapping[str, str], size: str | None):
     assert session.settings(conf).get("spark.rpc.message.maxSize") == size
+
+
+CLUSTER = {"spark.master": "spark://host:7077"}
+
+
+@pytest.mark.parametrize(("conf", "class_path", "jars"), [
+    ({}, "clients.jar:headrace.jar", None),
+    ({"spark.jars": "my.jar", "spark.driver.extraClassPath": "/etc/spark"}, "clients.jar:headrace.jar:/etc/spark", "my.jar"),
+    (CLUSTER, "clients.jar:headrace.jar", "clients.jar,headrace.jar"),
+    (CLUSTER | {"spark.jars": "my.jar"}, "clients.jar:headrace.jar", "my.jar,clients.jar,headrace.jar"),
+])  # fmt: skip
+def test_the_driver_has_headrace_on_its_class_path_and_executors_get_it(
+    conf: Mapping[str, str], class_path: str, jars: str | None
+):
+    settings = session.settings(conf)
+    assert settings["spark.driver.extraClassPath"] == class_path  # the archive of classes begins with the same
+    assert settings.get("spark.jars") == jars

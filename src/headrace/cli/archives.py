@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -17,13 +18,22 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.embedded import Broker
+from headrace.errors import SetupError
 from headrace.jvm.class_archive import Of, archive, making
 from headrace.jvm.jars import claimed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_TIMEOUT_S = 180
+    from headrace.testing.worker import EmbeddedWorker
+
+_TIMEOUT_S = 300
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_WORKER = {
+    "group.id": "archives", "listeners": "http://127.0.0.1:0", "key.converter": _JSON, "value.converter": _JSON,
+    **{f"{kind}.storage.topic": f"archives-{kind}" for kind in ("config", "offset", "status")},
+    **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
+}  # fmt: skip
 
 
 def make(report: Callable[[str], None]) -> None:
@@ -55,10 +65,11 @@ def _run(of: Of, file: Path) -> None:
 
 
 def _spark(file: Path) -> None:
-    """A session, a table, and a query that streams: what a preview and a worker begin with."""
+    """A session, a query that streams, and a worker whose connectors copy lines: what a preview and a worker begin with."""
     from headrace.spark.session import session
+    from headrace.testing.worker import EmbeddedWorker
 
-    spark = session({"spark.master": "local[2]", "spark.driver.extraJavaOptions": shlex.join(making(file))})
+    spark = session({"spark.driver.extraJavaOptions": shlex.join(making(file))})
     spark.range(3).selectExpr("parse_json(to_json(named_struct('id', id))) AS value").collect()
 
     def write(batch: DataFrame, number: int) -> None:
@@ -67,11 +78,33 @@ def _spark(file: Path) -> None:
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     query = rows.selectExpr("CAST(value AS STRING) AS value").writeStream.foreachBatch(write).trigger(availableNow=True).start()
     query.awaitTermination(_TIMEOUT_S)
+    with (
+        tempfile.TemporaryDirectory() as data,
+        Broker(data=Path(data, "broker")) as broker,
+        EmbeddedWorker(broker.bootstrap, _WORKER) as worker,
+    ):
+        _copy_lines(worker, Path(data, "from"), Path(data, "to"))
     gateway: Any = spark.sparkContext._gateway
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()  # its end is what ends Spark's Java
     gateway.proc.wait()
+
+
+def _copy_lines(worker: EmbeddedWorker, source: Path, target: Path) -> None:
+    """From a file to a topic, and from there to another file, until a line is there."""
+    source.write_text("line\n")
+    connector = "org.apache.kafka.connect.file.FileStream"
+    reading = {"connector.class": f"{connector}SourceConnector", "file": str(source), "topic": "lines"}
+    created = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
+    writing = {"connector.class": f"{connector}SinkConnector", "file": str(target), "topics": "lines"}
+    worker.call("POST", "/connectors", {"name": "source", "config": reading | created})
+    worker.call("POST", "/connectors", {"name": "sink", "config": writing})
+    end = time.monotonic() + _TIMEOUT_S
+    while not (target.is_file() and target.stat().st_size):
+        if time.monotonic() > end:
+            raise SetupError(f"The connectors copied no line within {_TIMEOUT_S} s.")
+        time.sleep(0.1)
 
 
 def _broker(file: Path) -> None:

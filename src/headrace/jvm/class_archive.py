@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from headrace.jvm.jars import home, jars, wheel_jar
+from headrace.jvm.jars import extension_jar, home, jars, wheel_jar
 from headrace.jvm.java import find_java
 
 Of = Literal["spark", "broker"]
@@ -26,11 +26,19 @@ def archive(of: Of) -> Path:
 
     Raises SetupError if Java or the jars are missing.
     """
-    class_path = jars("broker") if of == "broker" else sorted(wheel_jar("ivy").parent.glob("*.jar"))
+    class_path = jars("broker") if of == "broker" else [*driver_jars(), *sorted(wheel_jar("ivy").parent.glob("*.jar"))]
     stats = [(jar, jar.stat()) for jar in class_path]
     compared = [find_java().build, *(f"{jar} {stat.st_size} {stat.st_mtime_ns}" for jar, stat in stats)]
     digest = hashlib.sha256("\n".join(compared).encode()).hexdigest()[:12]
     return home() / "archives" / f"{of}-{digest}.jsa"
+
+
+def driver_jars() -> list[Path]:
+    """What precedes Spark's own jars on the driver's class path, so that it is archived: Kafka's clients, headrace's Java.
+
+    Fetched or compiled on first use; raises SetupError as `headrace.jvm.jars.jars` does.
+    """
+    return [*jars("spark"), extension_jar()]
 
 
 def using(of: Of) -> list[str]:

@@ -15,8 +15,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
-from headrace.jvm.class_archive import using
-from headrace.jvm.jars import extension_jar, jars
+from headrace.jvm.class_archive import driver_jars, using
+from headrace.jvm.jars import jars
 from headrace.jvm.java import find_java
 from headrace.jvm.output import launch
 from headrace.spark.callbacks import start_callbacks
@@ -106,7 +106,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
 def settings(conf: Mapping[str, str]) -> dict[str, str]:
     """All `spark.*` settings of the session: headrace's defaults, then the user's; jars and JVM options of both are joined."""
     extras = wanted({**_DEFAULTS, **conf})
-    own_jars = [*map(str, jars("spark")), str(extension_jar()), *(str(jar) for extra in extras for jar in jars(extra.jars))]
+    extra_jars = [str(jar) for extra in extras for jar in jars(extra.jars)]
     merged = {"spark.app.name": "headrace", "spark.master": default_master(), **_DEFAULTS, "spark.pyspark.python": sys.executable}
     master = conf.get("spark.master", default_master())
     if master.startswith("local"):
@@ -123,7 +123,12 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     merged.pop(FORMATS, None)
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))
-    merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
+    own_jars = [str(jar) for jar in driver_jars()]  # first, and on the class path itself: the archive of classes has theirs
+    merged["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, [*own_jars, conf.get("spark.driver.extraClassPath")]))
+    for_executors = [] if in_driver(master) else own_jars
+    merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *for_executors, *extra_jars]))
+    if not merged["spark.jars"]:
+        del merged["spark.jars"]
     log4j = shlex.quote(f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}")
     classes = [shlex.quote(option) for option in using("spark")]  # Spark takes the words apart as a shell does
     for side, before, idle, headrace_options in (("driver", classes, [_IDLE], [log4j, _JIT]), ("executor", [], [], [_JIT])):

@@ -28,6 +28,7 @@ import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.Utils;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -205,7 +206,7 @@ public final class ChainPlan implements Serializable {
     }
 
     private <T> T deserialize(byte[] bytes) {
-        return serializer().deserialize(ByteBuffer.wrap(bytes), ChainPlan.class.getClassLoader(), ChainPlan.<T>tag());
+        return serializer().deserialize(ByteBuffer.wrap(bytes), Utils.getContextOrSparkClassLoader(), ChainPlan.<T>tag());
     }
 
     private static SerializerInstance serializer() {

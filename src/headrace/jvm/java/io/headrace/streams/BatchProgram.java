@@ -17,6 +17,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.util.Utils;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
@@ -104,6 +105,6 @@ public final class BatchProgram extends RDD<String> {
         if (bytes == null) {
             bytes = serializer.serialize(this, type);
         }
-        return serializer.deserialize(bytes.duplicate(), BatchProgram.class.getClassLoader(), type);
+        return serializer.deserialize(bytes.duplicate(), Utils.getContextOrSparkClassLoader(), type);
     }
 }

@@ -20,6 +20,7 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.MemoryManager;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.util.Utils;
 import scala.Option;
 
 /**
@@ -40,10 +41,11 @@ final class BatchThreads {
         synchronized (BatchThreads.class) {
             if (threads == null) {
                 AtomicInteger number = new AtomicInteger();
+                ClassLoader loader = Utils.getContextOrSparkClassLoader(); // which knows the jars that users add
                 threads = Executors.newFixedThreadPool(slots, task -> {
                     Thread thread = new Thread(task, "streams-batch-" + number.incrementAndGet());
                     thread.setDaemon(true);
-                    thread.setContextClassLoader(BatchThreads.class.getClassLoader());
+                    thread.setContextClassLoader(loader);
                     return thread;
                 });
             }
