@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -103,14 +102,13 @@ def test_the_leader_writes_the_config_topic_in_transactions(props, open_stores):
 
 def test_a_transaction_that_a_former_process_left_open_does_not_delay_the_start(props, open_stores):
     open_stores(props).stop()
-    former = Producer({"bootstrap.servers": props["bootstrap.servers"], "transactional.id": f"headrace-{props['group.id']}-w:1"})
+    settings = {"transactional.id": f"headrace-{props['group.id']}-w:1", "transaction.timeout.ms": 900_000}
+    former = Producer({"bootstrap.servers": props["bootstrap.servers"], **settings})  # longer than any start waits
     former.init_transactions(30)
     former.begin_transaction()
     former.produce(props["offset.storage.topic"], b'{"o":1}', b'["c",{"file":"a"}]', partition=3)
     former.flush(30)
-    began = time.monotonic()
     assert open_stores(props).offsets.all("c") == []
-    assert time.monotonic() - began < 50  # a broker ends it after a minute
 
 
 def test_a_topic_that_deletes_is_refused(props, open_stores):

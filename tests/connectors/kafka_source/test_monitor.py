@@ -1,6 +1,6 @@
-import socket
+from __future__ import annotations
+
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +9,7 @@ from confluent_kafka.cimpl import NewPartitions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.background import in_background
 from headrace.config.java_pattern import java_regex
 from headrace.connectors.kafka_source.assignment import LeaderTopicPartition
 from headrace.connectors.kafka_source.monitor import TIMEOUT, PartitionMonitor, TopicMonitorSettings, differs, select
@@ -97,15 +98,6 @@ def logs() -> Iterator[list]:
         yield captured
 
 
-@pytest.fixture
-def silence() -> Iterator[str]:
-    """The address of something that takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(8)
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-
-
 def events(logs, level: str) -> list[str]:
     return [entry["event"] for entry in logs if entry["log_level"] == level]
 
@@ -180,22 +172,48 @@ def test_before_the_first_listing_nothing_is_known():
         _ = Watching("127.0.0.1:1", ".*").monitor.partitions
 
 
-def test_a_start_that_is_called_off_ends_without_an_error(silence):
-    one, stopping = Watching(silence, ".*", timeout_s=60), threading.Event()
-    threading.Timer(0.3, stopping.set).start()
-    began = time.monotonic()
-    one.monitor.start(stopping)
-    one.monitor.stop(0.5)
-    assert time.monotonic() - began < 50
+class Held:
+    """A monitor whose listings begin and do not end while `with` it, the first ones aside."""
+
+    def __init__(self, ended_before: int) -> None:
+        watch = TopicMonitorSettings(java_regex(".*"), 600, 0.01)
+        self.monitor = PartitionMonitor(self._list, watch, lambda: None)
+        self.begun, self.ended, self._let = threading.Event(), threading.Event(), threading.Event()
+        self._ended_before = ended_before
+
+    def _list(self, _timeout_s: float) -> dict[str, TopicInfo]:
+        self._ended_before -= 1
+        if self._ended_before < 0:
+            self.begun.set()
+            self._let.wait(600)
+            self.ended.set()
+        return {}
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._let.set()
+        assert self.ended.wait(60)
 
 
-def test_a_stop_waits_no_longer_than_it_may(silence):
-    one = Watching(silence, ".*", timeout_s=1)
-    with pytest.raises(ConnectError):
-        one.monitor.start()
-    began = time.monotonic()
-    one.monitor.stop(0.5)
-    assert time.monotonic() - began < 50
+def test_a_start_that_is_called_off_ends_without_an_error_before_the_listing_does():
+    stopping = threading.Event()
+    with Held(0) as held:
+        started = in_background(lambda: held.monitor.start(stopping), "starts")
+        assert held.begun.wait(60) and not started.done()
+        stopping.set()
+        started.result(60)
+        assert not held.ended.is_set()
+        held.monitor.stop(0)
+
+
+def test_a_stop_waits_no_longer_than_it_may():
+    with Held(1) as held:
+        held.monitor.start()
+        assert held.begun.wait(60)
+        held.monitor.stop(0.1)
+        assert not held.ended.is_set()
 
 
 @pytest.mark.slow
