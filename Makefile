@@ -1,6 +1,9 @@
 # One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
+# Where it is set, each of the some hundred processes that the tests start would compile headrace, and each run all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-fast conformance check bench soak lock docs docs-site clean
 
 setup:

@@ -40,7 +40,7 @@ def error_classes(trees: Iterable[ast.Module]) -> dict[str, str]:
     bases = {
         node.name: [base.id for base in node.bases if isinstance(base, ast.Name)]
         for tree in trees
-        for node in ast.walk(tree)
+        for node in tree.body
         if isinstance(node, ast.ClassDef)
     }
     return {name: kind for name in bases if (kind := _kind(name, bases))}
