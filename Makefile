@@ -50,10 +50,14 @@ docs-site: docs
 	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || $(BIN)/python -m pip install --quiet mkdocs-material==9.8.1
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-# Lock the newest versions that pyproject.toml allows, for every system and Python. Needs uv; names no package index.
+# Lock the newest versions that pyproject.toml allows, for every system and Python: for .venv, and of these what a container needs
+# to run a worker (with all extras), and to build the wheel. Needs uv; names no package index.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
 lock:
-	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-	  --no-header --extra demo --extra arrow --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --upgrade --all-extras --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --all-extras --constraint requirements.lock pyproject.toml -o deploy/requirements.lock
+	$(LOCK) --group build --constraint requirements.lock -o deploy/requirements-build.lock
 
 # What was fetched into the user's cache directory stays; `headrace jars` says where that is.
 clean:

@@ -33,7 +33,7 @@ ARRIVAL_S = 300.0
 def run(console: Console, scratch: Path, leave: bool, stop: threading.Event) -> bool:
     """Run the demo; returns whether the destination holds exactly what the source holds.
 
-    scratch: an empty directory for brokers and data; leave: end by itself instead of at `stop`. Raises a HeadraceError for what
+    scratch: an empty directory for the brokers; leave: end by itself instead of at `stop`. Raises a HeadraceError for what
     keeps it from running.
     """
     with ExitStack() as running, _progress(console) as progress:
@@ -44,7 +44,7 @@ def run(console: Console, scratch: Path, leave: bool, stop: threading.Event) -> 
         spark = _step(progress, "Starting Spark", session)
         for table in TABLES:
             what = f"Loading {table.rows:,} records into '{table.name}'"
-            _step(progress, what, lambda table=table: load(spark, source.bootstrap, scratch, table))
+            _step(progress, what, lambda table=table: load(spark, source.bootstrap, table))
         worker = running.enter_context(_step(progress, "Starting a worker", lambda: _worker(target.bootstrap)))
         connector = _connector(source.bootstrap)
         worker.call("POST", "/connectors", connector)

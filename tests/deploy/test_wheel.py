@@ -1,0 +1,65 @@
+"""A wheel works alone: built from what the container's build stage has, installed beside nothing but what it requires."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.requirements import closure
+from tests.deploy.test_files import ROOT, instructions
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What it prints. Temporary files go to the folder in which it runs."""
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, "TMPDIR": str(cwd)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(folder: Path) -> Path:
+    """A wheel of what the Dockerfile copies, and nothing else."""
+    for name, rest in instructions():
+        if name == "COPY" and "--from" not in rest:
+            *sources, target = rest.split()
+            for source in sources:
+                if (ROOT / source).is_dir():
+                    shutil.copytree(ROOT / source, folder / target, ignore=shutil.ignore_patterns("__pycache__"))
+                else:
+                    (folder / target).mkdir(exist_ok=True)
+                    shutil.copy(ROOT / source, folder / target)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist", cwd=folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    return wheel
+
+
+def environment(folder: Path, wheel: Path) -> Path:
+    """The programs of a fresh virtual environment with the wheel and, as links to this one's, the packages that it requires."""
+    venv.create(folder, with_pip=True)
+    packages = Path(site.getsitepackages([str(folder)])[0])
+    (required,) = metadata.distributions(name="headrace", path=[str(wheel)])
+    for name in closure(required.requires or ()):
+        distribution = metadata.distribution(name)
+        for top in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
+            (packages / top).symlink_to(Path(str(distribution.locate_file(top))))
+    run(folder / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps", wheel, cwd=folder)
+    return folder / "bin"
+
+
+def test_the_demo_runs_from_a_wheel_in_a_fresh_environment(tmp_path: Path) -> None:
+    for name in ("source", "elsewhere"):
+        (tmp_path / name).mkdir()
+    programs = environment(tmp_path / "environment", build(tmp_path / "source"))
+    assert "No broken requirements" in run(programs / "python", "-m", "pip", "check", cwd=tmp_path)
+    shown = run(programs / "headrace", "demo", "--exit", cwd=tmp_path / "elsewhere")
+    assert "336,776" in shown and "26,115" in shown and shown.count("= source") == 2
+    assert not list((tmp_path / "elsewhere").iterdir()), "it leaves nothing behind"
