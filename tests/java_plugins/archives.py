@@ -31,11 +31,12 @@ MONGODB = "io.debezium:debezium-connector-mongodb:3.6.1.Final:tar.gz:plugin"
 JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
 SOURCE, SINK = "connect.source.SourceConnector", "connect.sink.SinkConnector"
 PROVIDER, VAULT = "common.config.provider.ConfigProvider", "org.example.Vault"
-DESCRIBE = "org.example.Describe"
+DESCRIBE, LABEL = "org.example.Describe", "org.example.Label"
 CHAIN = {
     "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
     "connect.transforms.predicates.Predicate": IS_ODD,
-    "connect.storage.Converter": f"{PLAIN}\n{AVRO}",
+    "connect.storage.Converter": f"{PLAIN}\n{AVRO}\n{LABEL}",
+    "connect.storage.HeaderConverter": LABEL,
 }
 
 

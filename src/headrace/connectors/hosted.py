@@ -85,6 +85,9 @@ class HostedTask(Task):
 class HostedPoll(PollingSourceTask):
     """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
 
+    retries: int = 0
+    """How often what is applied to the records there, before Spark, was called again."""
+
     @abstractmethod
     def as_kafka_task(self) -> HostedTask:
         """The task to start in place of this one, where Spark has nothing to do with its records."""

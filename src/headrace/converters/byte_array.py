@@ -14,6 +14,7 @@ from headrace.values.value import TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
+    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -53,6 +54,6 @@ def written(run: CompileContext, value: Value) -> Sql:
 class ByteArrayHeaderConverter(ConverterType, HeaderConverter):
     """Header values are passed through untouched."""
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The bytes; anything else is refused."""
-        return written(run, value)
+        return written(record.run, value)

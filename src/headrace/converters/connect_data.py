@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.converters.base import HeaderConverter
 from headrace.converters.json import JsonConverter
 from headrace.converters.json_reading import envelope, enveloped
-from headrace.spark.java_call import described
-from headrace.spark.java_plugin import JavaPlugin
+from headrace.spark.java_call import ChainPlugin, described
 from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text
@@ -40,14 +39,14 @@ def record_parts(record: ConnectRecord) -> Sql:
     """A record for a plugin: the struct that `PluginCall.java` takes."""
     key, value = (schema_and_payload(record.run, part) for part in (record.key, record.value))
     offset = "bigint(NULL)" if record.offset is None else record.offset
-    parts = [record.topic, record.partition, offset, record.timestamp, *key, *value, record.headers]
+    parts = [record.topic, record.partition, offset, record.timestamp, *key, *value, record.headers, "in_topic"]
     return call("named_struct", *(x for n, sql in enumerate(parts) for x in (lit(f"_{n}"), sql)))
 
 
 def header_settings(record: ConnectRecord) -> dict[str, Any]:
     """The connector's header converter for the host of plugins; Kafka's for bytes where it is neither in Java nor Kafka's."""
     writer = record.headers_written
-    if isinstance(writer, JavaPlugin):
+    if isinstance(writer, ChainPlugin):
         return described(writer, writer.props)
     if isinstance(writer, HeaderConverter) and getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
         return described(writer, writer.originals)

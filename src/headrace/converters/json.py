@@ -16,6 +16,7 @@ from headrace.values.writing import JsonWriter, is_recursive, schema_text
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
+    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -141,6 +142,6 @@ class JsonHeaderConverter(JsonConverterConfig, HeaderConverter):
         """Header values as JSON without white space."""
         return normal_headers(run, headers, "envelope" if self.schemas_enable else "json")
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """JSON text."""
-        return written(run, value, self)
+        return written(record.run, value, self)

@@ -15,6 +15,7 @@ from headrace.values.value import Case, TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
+    from headrace.values.record import ConnectRecord
 
 _PACKAGE = "org.apache.kafka.connect.converters"
 _SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"
@@ -106,9 +107,9 @@ class _NumberHeader(ConverterType, HeaderConverter):
             run.fail(f"exists({headers}, header -> {wrong})", lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
         return headers
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""
-        return written(run, value, self.kind, self.java)
+        return written(record.run, value, self.kind, self.java)
 
 
 def _example(content: str, kind: str, payload: bool | float) -> Example:

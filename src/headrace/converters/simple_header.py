@@ -12,6 +12,7 @@ from headrace.values.value import Value
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
+    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)
@@ -22,7 +23,7 @@ class SimpleHeaderConverter(HeaderConverter):
         """Each value as Connect writes it after its type was inferred: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""
         return normal_headers(run, headers, "simple")
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The text of the value; NULL for null."""
-        text = case([(a.when, header_text(run, a.value)) for a in value])
+        text = case([(a.when, header_text(record.run, a.value)) for a in value])
         return f"cast(string({text}) as binary)"

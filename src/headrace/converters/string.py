@@ -16,6 +16,7 @@ from headrace.values.value import TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
+    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -82,6 +83,6 @@ class StringHeaderConverter(StringConverterConfig, HeaderConverter):
         """Malformed bytes become U+FFFD."""
         return normal_headers(run, headers, "string " + self.encoding)
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """What Java's `toString` gives, encoded."""
-        return written(run, value, self.encoding)
+        return written(record.run, value, self.encoding)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from headrace.connectors.base import Offsets, Props
 from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
 from headrace.runtime.metrics import TaskRecorder
-from headrace.runtime.metrics.events import Assigned, Batch, Committed
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
 
-_COMMITTED = "offset-commit-completion-total"
+_COMMITTED, _RETRIED = "offset-commit-completion-total", "total-retries"
 
 
 @dataclass(frozen=True)
@@ -103,5 +103,7 @@ class HostedWork:
                     letters=more("deadletterqueue-produce-requests"),
                 )
             )
+        if more(_RETRIED):
+            record(Retried(more(_RETRIED)))
         for _ in range(more(_COMMITTED)):
             record(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.predicates.combination import Combination
 from headrace.predicates.java import JavaPredicate
+from headrace.runtime.metrics import TaskRecorder
+from headrace.spark.java_plugin import plugin_metrics
 from headrace.transforms.java import JavaTransformation
 from headrace.transforms.stages import Stage
 
@@ -31,6 +33,23 @@ def own(connector: str, task: int, stages: Iterable[Stage], converters: Iterable
     """Have plugins be those of a task: their metrics among its own, and called again as it says (`Tolerance.retry`)."""
     for instance in java_instances(stages, converters):
         instance.owner = {"name": connector, "number": task, "retry": retry}
+
+
+def follow(
+    recorder: TaskRecorder, who: tuple[str, int], stages: Iterable[Stage], converters: Iterable[object],
+    before: Callable[[], int] = lambda: 0,
+) -> None:  # fmt: skip
+    """Have a task's metrics show what plugins of its chain measure (KIP-877), and how often they were called again.
+
+    Both of their instances in the driver; who: connector and number of the task; before: retries of what comes before the chain.
+    """
+    connector, task = who
+    instances = list(java_instances(stages, converters))
+    hosts = {instance.host for instance in instances}
+    recorder.follow_plugins(
+        lambda: [measured for host in hosts for measured in plugin_metrics(host, connector, {str(task)})],
+        lambda: before() + sum(instance.retries for instance in instances),
+    )
 
 
 def close(stages: Iterable[Stage], converters: Iterable[object]) -> None:

@@ -68,6 +68,8 @@ class WorkerSourceTask:
         # What a polling task has stored, by its partitions.
         self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
+        who, before = (plan.connector, plan.task), lambda: task.retries if isinstance(task, HostedPoll) else 0
+        plugin_instances.follow(needs.recorder, who, plan.stages, plan.all_converters, before)
 
     @property
     def props(self) -> Props:
@@ -97,6 +99,7 @@ class WorkerSourceTask:
 
     def close(self) -> None:
         """The task is over, or has failed."""
+        self._needs.recorder.end_plugins()
         plugin_instances.close(self._plan.stages, self._plan.all_converters)
         if self._needs.exactly is not None:
             self._needs.exactly.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import structlog
@@ -38,6 +38,17 @@ class JavaCall:
             self._defined = True
         return self._id
 
+    @property
+    def retries(self) -> int:
+        """How often the host has called one of them again, in this JVM; 0 once they are closed."""
+        if not self._defined:
+            return 0
+        try:
+            return self._host.ask("chain.retries", id=self._id)
+        except Exception as error:  # the session ends while somebody looks at the metrics
+            log.debug("plugin.retries.unknown", cause=str(error))
+            return 0
+
     def close(self) -> None:
         """Have the host close them."""
         if not self._defined:
@@ -51,9 +62,43 @@ class JavaCall:
             log.debug("plugin.close.failed", cause=str(error))
 
 
+class ChainPlugin(JavaPlugin):
+    """A plugin in Java in a compiled chain."""
+
+    props: dict[str, str]
+    """Its own settings, prefix taken off, which the class itself reads."""
+    owner: Mapping[str, Any] = {}
+    """`name` and `number` of the task, whose metrics its own are among, and its `retry`."""
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        """Take settings, which the class reads itself when it is first used."""
+        self.props = dict(props)
+        self._calls: dict[Hashable, JavaCall] = {}
+
+    def call_id(self, use: Hashable, request: Callable[[], Mapping[str, Any]]) -> str:
+        """By which the chain calls what `request` asks for, which is created at the first use of this name (`JavaCall`).
+
+        Raises PluginError if there can be no instance of it.
+        """
+        call = self._calls.get(use)
+        if call is None:
+            call = self._calls[use] = JavaCall(self.host, {**request(), **self.owner})
+        return call.id
+
+    @property
+    def retries(self) -> int:
+        """How often it, or a plugin that is called with it, was called again."""
+        return sum(call.retries for call in list(self._calls.values()))
+
+    def close(self) -> None:
+        """Close the instances of the class, and of those that were called with it."""
+        for call in self._calls.values():
+            call.close()
+
+
 def secrets_of(plugins: Iterable[Any]) -> list[str]:
     """What is not to be shown of the settings of plugins in Java: texts that are long enough not to be found in other words."""
-    secrets = [secret for plugin in plugins if isinstance(plugin, JavaPlugin) for secret in type(plugin).passwords(plugin.props)]
+    secrets = [secret for plugin in plugins if isinstance(plugin, ChainPlugin) for secret in type(plugin).passwords(plugin.props)]
     return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
 
 

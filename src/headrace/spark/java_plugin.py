@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
+
+import structlog
 
 from headrace.config import ConfigDef, Type
 from headrace.config.answered import AnsweredDefinition
-from headrace.spark.connect_host import ConnectHost
+from headrace.spark.connect_host import ConnectHost, PluginHost
 
+log = structlog.get_logger(__name__)
+
+_Measured = tuple[str, str, float, Mapping[str, str]]  # as tasks give it to the registry of metrics
 _ANSWER_MS = 60_000
 """How long a class may take for an answer: some ask their database. Kafka Connect's own REST limit is 90 s."""
+
+
+def plugin_metrics(host: PluginHost, connector: str, tasks: Collection[str | None]) -> list[_Measured]:
+    """What plugins of a connector measure themselves (KIP-877), those with the tag of one of these tasks; None: with none.
+
+    A host that does not answer leaves out what it has: metrics are read at any time, also while the session ends.
+    """
+    try:
+        metrics = host.ask("metrics", connector=connector)
+    except Exception as error:
+        log.debug("plugin.metrics.unknown", cause=str(error))
+        return []
+    return [("plugins", m["name"], m["value"], m["tags"]) for m in metrics if m["tags"].get("task") in tasks]
 
 
 class JavaPlugin:
@@ -19,10 +37,6 @@ class JavaPlugin:
     plugin_name: ClassVar[str]
     location: ClassVar[str]
     host: ClassVar[ConnectHost]
-    props: dict[str, str]
-    """Of an instance in a chain: its own settings, prefix taken off, which the class itself reads."""
-    owner: Mapping[str, Any] = {}
-    """Of an instance in a chain: `name` and `number` of the task, whose metrics its own are among, and its `retry`."""
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:

@@ -116,12 +116,12 @@ def compile_chain(
         run.topic = scope.bind(concat(lit(writing.topic_prefix), record.topic))
     with run.step("output.headers"):
         registered = [part for part in ("key", "value") if getattr(writing, part).registers]
-        headers = scope.bind(without_schema_ids(record.headers, registered))
+        run.headers = scope.bind(without_schema_ids(record.headers, registered))
     with run.step("output.key"):
         key = scope.bind(writing.key.write(run, record.key))
     with run.step("output.value"):
         value = scope.bind(writing.value.write(run, record.value))
-    values = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
+    values = (record.topic, record.partition, record.timestamp, key, value, run.headers, run.failure(), dropped or "true")
     columns: dict[str, Sql] = dict(zip(OUTPUT, values, strict=True))
     asked = {part: sql for part, sql in run.asked.items() if part in run.learners or not run.incomplete}
     asks = {part: f"{part}_wanted" for part in asked}
@@ -139,7 +139,7 @@ def _read(
     with run.step("input.value"):
         value = reading.value.read(run, "in_value", schemas.get("value", ()))
     with run.step("input.headers"):
-        headers = reading.header.read(run, f"coalesce(in_headers, {NO_HEADERS})")
+        headers = reading.header.read(run, f"coalesce({run.headers}, {NO_HEADERS})")
     offset = "in_offset" if sink else None
     return ConnectRecord(run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header).bound()
 

@@ -82,7 +82,7 @@ class HeaderFrom(PartTransformation):
             changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
-            written = appended(written, name, record.headers_written.write(combined(header), run))
+            written = appended(written, name, record.headers_written.write(combined(header), record, name))
         return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
 
     def _header(self, run: CompileContext, when: Sql | None, table: OpenStruct, field: str) -> Value:

@@ -49,5 +49,5 @@ class InsertHeader(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the header."""
-        written = record.headers_written.write(always(inferred(self.value_literal)), record.run)
+        written = record.headers_written.write(always(inferred(self.value_literal)), record, self.header)
         return replace(record, headers=appended(record.headers, self.header, written))

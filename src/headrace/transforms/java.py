@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.converters.connect_data import LearnedData, header_settings, record_parts
 from headrace.predicates.java import JavaPredicate
-from headrace.spark.java_call import JavaCall, described, secrets_of
-from headrace.spark.java_plugin import JavaPlugin
+from headrace.spark.java_call import ChainPlugin, described, secrets_of
 from headrace.transforms.base import Transformation
 from headrace.values.sql import case, lit
 
@@ -23,14 +22,13 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 
-class JavaTransformation(JavaPlugin, Transformation):
+class JavaTransformation(ChainPlugin, Transformation):
     """A stage that the host of plugins applies."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
         """Take settings, which the class reads itself when it is first called."""
-        self.props = dict(props)
+        super().__init__(props)
         self._learned = defaultdict[tuple[int, str], LearnedData](LearnedData)  # by chain, and by key or value
-        self._calls: dict[tuple[Any, ...], JavaCall] = {}
 
     @property
     def alias(self) -> str:
@@ -43,13 +41,14 @@ class JavaTransformation(JavaPlugin, Transformation):
 
     def with_others(self, stages: Sequence[Mapping[str, Any]], plugins: Sequence[object], record: ConnectRecord) -> ConnectRecord:
         """The record after all of these stages (as the host takes them), of which this is the first, with their plugins."""
-        run, aliases = record.run, tuple(stage["alias"] for stage in stages)
-        call = self._calls.get(aliases)
-        if call is None:
-            request = {"kind": "stages", "stages": stages, "header": header_settings(record), "sink": record.offset is not None}
-            secrets = secrets_of([*plugins, record.headers_written])
-            call = self._calls[aliases] = JavaCall(self.host, {**request, "secrets": secrets, **self.owner})
-        called = f"headrace_plugin_stages({lit(call.id)}, {record_parts(record)})"
+        run = record.run
+
+        def request() -> Mapping[str, Any]:
+            made = {"kind": "stages", "stages": stages, "header": header_settings(record), "sink": record.offset is not None}
+            return {**made, "secrets": secrets_of([*plugins, record.headers_written])}
+
+        id = self.call_id(tuple(stage["alias"] for stage in stages), request)
+        called = f"headrace_plugin_stages({lit(id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
         run.thrown(f"{out}.failure")
         key, value = (self._learned[run.chain, part].read(run, out, part) for part in ("key", "value"))
@@ -63,11 +62,6 @@ class JavaTransformation(JavaPlugin, Transformation):
             headers=f"{out}.headers",
             dropped=run.scope.bind(f"coalesce({out}.dropped, false)"),
         )
-
-    def close(self) -> None:
-        """Close the instances of the class, and of those that were called with it."""
-        for call in self._calls.values():
-            call.close()
 
 
 class _JavaStages(Transformation):

@@ -51,6 +51,8 @@ class CompileContext:
         self.alive: Sql | None = None
         self.failures: list[Sql] = []
         self.topic: Sql = "in_topic"  # that the record goes to, once the steps are compiled
+        self.headers: Sql = "in_headers"
+        """Of the record as it is read, and as it is written: converters in Java may change them (KIP-440)."""
         self.asked: dict[str, Sql] = {}
         self.known: dict[str, Callable[[], str]] = {}
         self.learners: dict[str, Learner] = {}

@@ -53,8 +53,8 @@ class ConnectRecord:
 class HeaderWriter:
     """Turns a value into the bytes of a header."""
 
-    def write(self, value: Value, run: CompileContext) -> Sql:
-        """Binary, NULL for null; reports what it cannot write as a fault of the present step."""
+    def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
+        """Binary of the header of this name, NULL for null; reports what it cannot write as a fault of the present step."""
         raise NotImplementedError
 
 

@@ -26,7 +26,7 @@ from headrace.errors import ConnectError
 from headrace.spark import executor_host, host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.host_process import ProcessSettings
-from headrace.spark.java_plugin import JavaPlugin
+from headrace.spark.java_plugin import JavaPlugin, plugin_metrics
 
 log = structlog.get_logger(__name__)
 
@@ -68,18 +68,8 @@ class JavaConnector(JavaPlugin):
         host: that of the task; one that does not answer leaves out what it has.
         """
         hosts = {host, *(host_process.running(connector) or [cls.host])} if task == 0 else {host}
-        metrics = []
-        for asked in hosts:
-            try:
-                metrics += asked.ask("metrics", connector=connector)
-            except Exception as error:  # metrics are read at any time, also while the session ends
-                log.debug("plugin.metrics.unknown", cause=str(error))
         numbers = {str(task), None} if task == 0 else {str(task)}
-        return [
-            ("plugins", metric["name"], metric["value"], metric["tags"])
-            for metric in metrics
-            if metric["tags"].get("task") in numbers
-        ]
+        return [measured for asked in hosts for measured in plugin_metrics(asked, connector, numbers)]
 
     @classmethod
     def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:

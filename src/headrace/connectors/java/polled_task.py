@@ -66,6 +66,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._props: Props = {}
         self._started = False  # whether the host has been told to start it
         self._at_work = False  # whether it has started, as the host has said
+        self._retries_here = 0  # of the present Java task
         self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
@@ -106,6 +107,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
         wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `wake_up` then
         with hiding(self._passwords):
             cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=wait_ms)
+        self.retries += cut["retries"] - self._retries_here
+        self._retries_here = cut["retries"]
         if cut["to"] == cut["from"]:
             return None
         self._to, self._unsettled = cut["to"], True
@@ -153,7 +156,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Restart the Java task: only the stored offsets say what has been committed."""
         self.stop()
         self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
-        self._unsettled = False
+        self._unsettled, self._retries_here = False, 0
 
     def _begin(self) -> None:
         if self._started:

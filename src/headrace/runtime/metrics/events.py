@@ -62,7 +62,9 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Retried:
-    """Something that may pass interrupted the task, and it begins again at its stored offsets."""
+    """What may pass interrupted the task, and it begins again at its stored offsets; or plugins in Java were called again."""
+
+    times: int = 1
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from headrace.connectors.base import Measured
 from headrace.runtime.metrics import task as tasks
-from headrace.runtime.metrics.events import Event, Moved
+from headrace.runtime.metrics.events import Event, Moved, Retried
 from headrace.runtime.metrics.figures import FigureHistory, TaskFigures, greatest_age
 from headrace.runtime.metrics.measures import OWN, Measure, of_task
 from headrace.runtime.metrics.progress import CommitProgress
@@ -40,6 +40,8 @@ class TaskRecorder:
         self._lag: Callable[[], Lag | None] = lambda: None
         self._progress = CommitProgress(now())
         self._own: Callable[[], Iterable[Measured]] = lambda: ()
+        self._of_plugins: Callable[[], Iterable[Measured]] = lambda: ()
+        self._retries: Callable[[], int] = lambda: 0
 
     def record(self, event: Event) -> None:
         """Something has happened, now."""
@@ -54,9 +56,20 @@ class TaskRecorder:
         """Have `own()`, what the task itself measures, asked whenever the metrics are read."""
         self._own = own
 
+    def follow_plugins(self, measures: Callable[[], Iterable[Measured]], retries: Callable[[], int]) -> None:
+        """The same of what plugins in Java of a compiled chain measure, and of how often they were called again."""
+        self._of_plugins, self._retries = measures, retries
+
+    def end_plugins(self) -> None:
+        """Plugins in Java are about to be closed: how often they were called again is kept."""
+        count, self._retries, self._of_plugins = self._retries(), lambda: 0, lambda: ()
+        if count:
+            self.record(Retried(count))
+
     def own(self) -> list[Measured]:
-        """What the task itself measures now."""
-        return list(self._own())
+        """What the task itself and its plugins measure now; one host of plugins may be asked by both."""
+        measures = [*self._own(), *self._of_plugins()]
+        return list({(group, name, *sorted(tags.items())): one for one in measures for group, name, _, tags in [one]}.values())
 
     def look(self) -> int | None:
         """See whether the task makes progress; to be called every few seconds. Returns the records that are still to be read."""
@@ -76,6 +89,11 @@ class TaskRecorder:
     def state(self) -> TaskMetrics:
         """What is known now."""
         return self._state
+
+    @property
+    def state_with_retries(self) -> TaskMetrics:
+        """The same, with how often plugins in Java were called again; the host of plugins is asked for that."""
+        return replace(self._state, retries=self._state.retries + self._retries())
 
     @property
     def lag(self) -> Lag | None:
@@ -187,7 +205,7 @@ class Metrics:
         measures = list(of_worker(connectors, by_connector, startups))
         measures += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
         for (name, number), recorder in here.items():
-            measures += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
+            measures += of_task(recorder.state_with_retries, recorder.lag, {"connector": name, "task": str(number)}, now)
             measures.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
             measures += [Measure(*measured) for measured in recorder.own()]
         return measures + [Measure(*measured) for read in plugin_metrics for measured in read()]

@@ -99,7 +99,7 @@ def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
         case InFlight():
             return replace(state, in_flight=event)
         case Retried():
-            return replace(state, retries=state.retries + 1, error_ms=now_ms)
+            return replace(state, retries=state.retries + event.times, error_ms=now_ms)
         case Assigned():
             return replace(state, partitions=event.partitions)
         case Streams():

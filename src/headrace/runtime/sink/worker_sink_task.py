@@ -51,6 +51,7 @@ class WorkerSinkTask:
         self._commits = commits(plan, ports)
         self._run: QueryRun | FeedRun | None = None
         self._fed = 0  # `batches` of feeds that have ended
+        plugin_instances.follow(ports.recorder, (plan.connector, plan.task), plan.stages, plan.all_converters)
 
     @property
     def props(self) -> Props:
@@ -97,6 +98,7 @@ class WorkerSinkTask:
 
     def close(self) -> None:
         """The task is over."""
+        self._ports.recorder.end_plugins()
         plugin_instances.close(self._plan.stages, self._plan.all_converters)
 
     def _feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:

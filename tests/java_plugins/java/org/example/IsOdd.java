@@ -1,13 +1,17 @@
 package org.example;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.metrics.Monitorable;
+import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** Whether the number is; throws with `throw`, and for `passing` calls. */
-public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
+/** Whether the number is, and how many were; throws with `throw`, and for `passing` calls. */
+public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R>, Monitorable {
+    private long odd;
     private boolean throwing;
     private Passing passing;
 
@@ -28,7 +32,14 @@ public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
         if (throwing) {
             throw new IllegalStateException("no luck in test");
         }
-        return ((Number) ((Struct) record.value()).get("n")).longValue() % 2 == 1;
+        boolean is = ((Number) ((Struct) record.value()).get("n")).longValue() % 2 == 1;
+        odd += is ? 1 : 0;
+        return is;
+    }
+
+    @Override
+    public void withPluginMetrics(PluginMetrics metrics) {
+        metrics.addMetric(metrics.metricName("odd", "How many were.", new LinkedHashMap<>()), (config, now) -> (double) odd);
     }
 
     @Override

@@ -36,8 +36,9 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_registry_write", RegistryWrite.class, "write", RegistryWrite.TYPE);
         define(target, "headrace_plugin_stages", PluginCall.class, "stages", PluginCall.RECORD);
         define(target, "headrace_plugin_predicate", PluginCall.class, "predicate", PluginCall.HOLDS);
-        define(target, "headrace_plugin_read", PluginCall.class, "read", PluginCall.BYTES);
-        define(target, "headrace_plugin_write", PluginCall.class, "write", PluginCall.BYTES);
+        define(target, "headrace_plugin_read", PluginCall.class, "read", PluginCall.CONVERTED);
+        define(target, "headrace_plugin_write", PluginCall.class, "write", PluginCall.CONVERTED);
+        define(target, "headrace_plugin_header", PluginCall.class, "header", PluginCall.BYTES);
         define(target, "headrace_payload_read", PayloadRead.class, "read", null);
         define(target, "headrace_registry_open", RegistryEnvelope.class, "open", JsonEnvelope.TYPE);
         define(target, "headrace_json_envelope", JsonEnvelope.class, "open", JsonEnvelope.TYPE);

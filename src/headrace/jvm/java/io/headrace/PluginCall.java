@@ -22,7 +22,10 @@ public final class PluginCall {
         "key", DataTypes.BinaryType, "value", DataTypes.BinaryType, "headers", Headers.ARRAY});
     /** What a predicate says. */
     public static final DataType HOLDS = struct(new Object[] {"failure", FAILURE, "holds", DataTypes.BooleanType});
-    /** What a converter makes. */
+    /** What a converter of keys or values makes; the headers are NULL if it has left them as they were. */
+    public static final DataType CONVERTED = struct(new Object[] {"failure", FAILURE, "bytes", DataTypes.BinaryType,
+        "headers", Headers.ARRAY});
+    /** What a converter of header values makes. */
     public static final DataType BYTES = struct(new Object[] {"failure", FAILURE, "bytes", DataTypes.BinaryType});
     private static final Object[] NO_HEADERS = new Object[0];
 
@@ -37,7 +40,7 @@ public final class PluginCall {
         return new StructType(fields);
     }
 
-    /** @param record topic, partition, offset, timestamp, schema and payload of the key, and of the value, headers */
+    /** @param record topic, partition, offset, timestamp, schema and payload of the key, and of the value, headers, topic it was read from */
     public static InternalRow stages(UTF8String id, InternalRow record) {
         return row(HostAgent.chain(id.toString(), parts(record)));
     }
@@ -47,22 +50,27 @@ public final class PluginCall {
         return row(HostAgent.chain(id.toString(), parts(record)));
     }
 
-    /** @param given topic, bytes */
+    /** @param given topic, bytes, headers */
     public static InternalRow read(UTF8String id, InternalRow given) {
-        Object[] parts = new Object[] {text(given, 0), bytes(given, 1)};
+        Object[] parts = new Object[] {text(given, 0), bytes(given, 1), headers(given, 2)};
         return row(HostAgent.chain(id.toString(), parts));
     }
 
-    /** @param given topic, schema, payload */
+    /** @param given topic, schema, payload, headers */
     public static InternalRow write(UTF8String id, InternalRow given) {
-        Object[] parts = new Object[] {text(given, 0), text(given, 1), bytes(given, 2)};
+        Object[] parts = new Object[] {text(given, 0), text(given, 1), bytes(given, 2), headers(given, 3)};
+        return row(HostAgent.chain(id.toString(), parts));
+    }
+
+    /** @param given topic, name, schema, payload */
+    public static InternalRow header(UTF8String id, InternalRow given) {
+        Object[] parts = new Object[] {text(given, 0), text(given, 1), text(given, 2), bytes(given, 3)};
         return row(HostAgent.chain(id.toString(), parts));
     }
 
     private static Object[] parts(InternalRow record) {
         return new Object[] {text(record, 0), record.isNullAt(1) ? null : Integer.valueOf(record.getInt(1)), number(record, 2),
-            number(record, 3), text(record, 4), bytes(record, 5), text(record, 6), bytes(record, 7),
-            record.isNullAt(8) ? NO_HEADERS : headers(record.getArray(8))};
+            number(record, 3), text(record, 4), bytes(record, 5), text(record, 6), bytes(record, 7), headers(record, 8), text(record, 9)};
     }
 
     private static String text(InternalRow row, int column) {
@@ -77,7 +85,11 @@ public final class PluginCall {
         return row.isNullAt(column) ? null : Long.valueOf(row.getLong(column));
     }
 
-    private static Object[] headers(ArrayData given) {
+    private static Object[] headers(InternalRow row, int column) {
+        if (row.isNullAt(column)) {
+            return NO_HEADERS;
+        }
+        ArrayData given = row.getArray(column);
         Object[] pairs = new Object[given.numElements()];
         for (int i = 0; i < pairs.length; i++) {
             InternalRow header = given.getStruct(i, 2);
@@ -86,26 +98,29 @@ public final class PluginCall {
         return pairs;
     }
 
-    /** The values of the host as Spark's; the first is a failure, and the last of eight are headers. */
+    /** The values of the host as Spark's; the first is a failure, and any other list has headers. */
     private static InternalRow row(Object answer) {
         Object[] values = (Object[]) answer;
         Object[] row = new Object[values.length];
         for (int i = 0; i < row.length; i++) {
-            row[i] = values[i] instanceof String ? UTF8String.fromString((String) values[i]) : values[i];
-        }
-        if (values[0] != null) {
-            row[0] = texts((Object[]) values[0]);
-        }
-        if (row.length == 8 && values[7] != null) {
-            Object[] pairs = (Object[]) values[7];
-            Object[] headers = new Object[pairs.length];
-            for (int i = 0; i < pairs.length; i++) {
-                Object[] pair = (Object[]) pairs[i];
-                headers[i] = new GenericInternalRow(new Object[] {UTF8String.fromString((String) pair[0]), pair[1]});
+            if (values[i] instanceof String) {
+                row[i] = UTF8String.fromString((String) values[i]);
+            } else if (values[i] instanceof Object[]) {
+                row[i] = i == 0 ? (Object) texts((Object[]) values[i]) : headers((Object[]) values[i]);
+            } else {
+                row[i] = values[i];
             }
-            row[7] = new GenericArrayData(headers);
         }
         return new GenericInternalRow(row);
+    }
+
+    private static ArrayData headers(Object[] pairs) {
+        Object[] headers = new Object[pairs.length];
+        for (int i = 0; i < pairs.length; i++) {
+            Object[] pair = (Object[]) pairs[i];
+            headers[i] = new GenericInternalRow(new Object[] {UTF8String.fromString((String) pair[0]), pair[1]});
+        }
+        return new GenericArrayData(headers);
     }
 
     private static InternalRow texts(Object[] values) {

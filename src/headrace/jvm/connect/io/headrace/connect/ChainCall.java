@@ -1,6 +1,7 @@
 package io.headrace.connect;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +40,8 @@ interface ChainCall extends AutoCloseable {
                 return Boolean.TRUE.equals(request.get("sink")) ? new OfStages<SinkRecord>(new Chain<>(plugins, stages), header)
                     : new OfStages<SourceRecord>(new Chain<>(plugins, stages), header);
             case "predicate":
-                return new OfPredicate(plugins.configured((Map<?, ?>) request.get("predicate")), header);
+                Predicate<?> predicate = plugins.configured((Map<?, ?>) request.get("predicate"));
+                return new OfPredicate(predicate, (String) request.get("alias"), header);
             case "read":
                 return new OfReading(plugins.converter(request.get("converter"), key), key);
             case "write":
@@ -55,16 +57,20 @@ interface ChainCall extends AutoCloseable {
             cause == null ? null : cause.getClass().getName() + ": " + cause.getMessage()};
     }
 
-    /** Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers. read: gets the bytes of each header. */
+    /**
+     * Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers,
+     * the topic that the record was read from. read: gets the bytes of each header.
+     */
     private static ConnectRecord<?> record(ConnectData data, HeaderConverter converter, Object[] parts, Map<Header, byte[]> read) {
         String topic = (String) parts[0];
+        String readFrom = (String) parts[9];
         SchemaAndValue key = data.read((String) parts[4], (byte[]) parts[5]);
         SchemaAndValue value = data.read((String) parts[6], (byte[]) parts[7]);
         Headers headers = new ConnectHeaders();
         for (Object pair : (Object[]) parts[8]) {
             String name = (String) ((Object[]) pair)[0];
             byte[] bytes = (byte[]) ((Object[]) pair)[1];
-            headers.add(name, converter.toConnectHeader(topic, name, bytes));
+            headers.add(name, converter.toConnectHeader(readFrom, name, bytes));
             read.put(headers.lastWithName(name), bytes);
         }
         Integer partition = (Integer) parts[1];
@@ -121,7 +127,9 @@ interface ChainCall extends AutoCloseable {
 
         @Override
         public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return chain.measured(environment, connector, task);
+            List<AutoCloseable> measured = new ArrayList<>(chain.measured(environment, connector, task));
+            measured.add(environment.measured(header, connector, task, null));
+            return measured;
         }
 
         @Override
@@ -131,7 +139,7 @@ interface ChainCall extends AutoCloseable {
         }
     }
 
-    /** Asks one plugin. Out: failure, and what {@link #answer} says. */
+    /** Asks one plugin. Out: failure, and what {@link #answer} says: a value, or for a converter of keys or values two. */
     abstract class OfPlugin<T> implements ChainCall {
         final ConnectData data = new ConnectData();
         final T plugin;
@@ -142,20 +150,20 @@ interface ChainCall extends AutoCloseable {
             this.name = name;
         }
 
-        abstract Object answer(Object[] parts);
+        abstract Object[] answer(Object[] parts);
+
+        /** What comes out in place of an answer. */
+        Object[] refused(Object[] failure) {
+            return new Object[] {failure, null};
+        }
 
         @Override
         public final Object[] call(Object[] parts, Retries retries) {
             try (Swap swap = Swap.in(plugin)) {
-                return new Object[] {null, retries.call(() -> answer(parts))};
+                return retries.call(() -> answer(parts));
             } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), null};
+                return refused(failure(null, e));
             }
-        }
-
-        @Override
-        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return List.of();
         }
 
         @Override
@@ -167,16 +175,24 @@ interface ChainCall extends AutoCloseable {
     /** In: a record; out: whether the predicate holds. */
     @SuppressWarnings({"unchecked", "rawtypes"})
     final class OfPredicate extends OfPlugin<Predicate> {
+        private final String alias;
         private final HeaderConverter header;
 
-        OfPredicate(Predicate<?> predicate, HeaderConverter header) {
+        OfPredicate(Predicate<?> predicate, String alias, HeaderConverter header) {
             super(predicate, "predicate");
+            this.alias = alias;
             this.header = header;
         }
 
         @Override
-        Object answer(Object[] parts) {
-            return plugin.test(record(data, header, parts, new IdentityHashMap<>()));
+        Object[] answer(Object[] parts) {
+            return new Object[] {null, plugin.test(record(data, header, parts, new IdentityHashMap<>()))};
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(plugin, connector, task, alias),
+                environment.measured(header, connector, task, null));
         }
 
         @Override
@@ -186,7 +202,7 @@ interface ChainCall extends AutoCloseable {
         }
     }
 
-    /** A converter of keys or values. */
+    /** A converter of keys or values. Out: failure, bytes, headers (null: as they were; KIP-440). */
     abstract class OfConverter extends OfPlugin<Converter> {
         private final boolean key;
 
@@ -199,44 +215,70 @@ interface ChainCall extends AutoCloseable {
         public final List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
             return List.of(environment.measured(plugin, connector, task, key ? "key" : "value"));
         }
+
+        @Override
+        final Object[] refused(Object[] failure) {
+            return new Object[] {failure, null, null};
+        }
+
+        static RecordHeaders headers(Object given) {
+            RecordHeaders headers = new RecordHeaders();
+            for (Object pair : (Object[]) given) {
+                headers.add((String) ((Object[]) pair)[0], (byte[]) ((Object[]) pair)[1]);
+            }
+            return headers;
+        }
+
+        static Object[] converted(byte[] bytes, RecordHeaders headers, org.apache.kafka.common.header.Header[] before) {
+            return new Object[] {null, bytes, Arrays.equals(before, headers.toArray()) ? null : RecordRows.pairs(headers)};
+        }
     }
 
-    /** In: topic, bytes; out: JSON. */
+    /** In: topic, bytes, headers; out: JSON in place of bytes. */
     final class OfReading extends OfConverter {
         OfReading(Converter converter, boolean key) {
             super(converter, key);
         }
 
         @Override
-        Object answer(Object[] parts) {
-            SchemaAndValue read = plugin.toConnectData((String) parts[0], new RecordHeaders(), (byte[]) parts[1]);
-            return data.write(read.schema(), read.value());
+        Object[] answer(Object[] parts) {
+            RecordHeaders headers = headers(parts[2]);
+            org.apache.kafka.common.header.Header[] before = headers.toArray();
+            SchemaAndValue read = plugin.toConnectData((String) parts[0], headers, (byte[]) parts[1]);
+            return converted(data.write(read.schema(), read.value()), headers, before);
         }
     }
 
-    /** In: topic, schema, payload; out: bytes. */
+    /** In: topic, schema, payload, headers. */
     final class OfWriting extends OfConverter {
         OfWriting(Converter converter, boolean key) {
             super(converter, key);
         }
 
         @Override
-        Object answer(Object[] parts) {
+        Object[] answer(Object[] parts) {
             SchemaAndValue value = data.read((String) parts[1], (byte[]) parts[2]);
-            return plugin.fromConnectData((String) parts[0], new RecordHeaders(), value.schema(), value.value());
+            RecordHeaders headers = headers(parts[3]);
+            org.apache.kafka.common.header.Header[] before = headers.toArray();
+            return converted(plugin.fromConnectData((String) parts[0], headers, value.schema(), value.value()), headers, before);
         }
     }
 
-    /** In and out as with OfWriting. */
+    /** In: topic, name, schema, payload; out: bytes. */
     final class OfHeader extends OfPlugin<HeaderConverter> {
         OfHeader(HeaderConverter converter) {
             super(converter, "header converter");
         }
 
         @Override
-        Object answer(Object[] parts) {
-            SchemaAndValue value = data.read((String) parts[1], (byte[]) parts[2]);
-            return plugin.fromConnectHeader((String) parts[0], "", value.schema(), value.value());
+        Object[] answer(Object[] parts) {
+            SchemaAndValue value = data.read((String) parts[2], (byte[]) parts[3]);
+            return new Object[] {null, plugin.fromConnectHeader((String) parts[0], (String) parts[1], value.schema(), value.value())};
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(plugin, connector, task, null));
         }
     }
 }

@@ -38,6 +38,9 @@ final class ChainCalls {
                     calls.close();
                 }
                 return null;
+            case "chain.retries":
+                Calls called = defined.get(id);
+                return called == null ? 0 : called.retries.count();
             default:
                 throw new IllegalArgumentException(method);
         }
@@ -57,12 +60,13 @@ final class ChainCalls {
         private final ConcurrentLinkedDeque<ChainCall> idle = new ConcurrentLinkedDeque<>();
         private final List<AutoCloseable> measured = Collections.synchronizedList(new ArrayList<>());
         private final Retries retries;
+        private final ChainCall first;
         private volatile boolean closed;
 
         Calls(Map<String, Object> request) {
             this.request = request;
             this.retries = Retries.of(request);
-            ChainCall first = ChainCall.of(plugins, request);
+            this.first = ChainCall.of(plugins, request);
             String connector = (String) request.get("name");
             if (connector != null) { // metrics of the first instance: those of others would have the same names
                 measured.addAll(first.measured(environment.get(), connector, ((Number) request.get("number")).intValue()));
@@ -98,9 +102,12 @@ final class ChainCalls {
         void close() {
             closed = true;
             retries.end();
-            measured.forEach(metrics -> Utils.closeQuietly(metrics, "metrics of a chain"));
             for (ChainCall one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
-                Utils.closeQuietly(one, "plugins of a chain");
+                if (one == first && !measured.isEmpty()) {
+                    measured.forEach(plugin -> Utils.closeQuietly(plugin, "plugin of a chain")); // with its metrics
+                } else {
+                    Utils.closeQuietly(one, "plugins of a chain");
+                }
             }
         }
     }

@@ -111,7 +111,7 @@ final class RecordRows implements Iterator<Object[]> {
         return headers;
     }
 
-    private static Object[] pairs(RecordHeaders headers) {
+    static Object[] pairs(RecordHeaders headers) {
         org.apache.kafka.common.header.Header[] all = headers.toArray();
         Object[] pairs = new Object[all.length];
         for (int i = 0; i < pairs.length; i++) {

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.apache.kafka.connect.errors.RetriableException;
 
@@ -16,6 +17,7 @@ final class Retries {
     private static final int MOST_DOUBLED = 32; // more would not fit into a long
     private final long timeoutMs; // -1: without end
     private final long mostDelayMs;
+    private final AtomicLong count = new AtomicLong();
     private final CountDownLatch ended = new CountDownLatch(1);
 
     private Retries(long timeoutMs, long mostDelayMs) {
@@ -44,6 +46,7 @@ final class Retries {
                 if (leftMs <= 0 || !waited(Math.min(delayMs(retry), leftMs))) {
                     throw e;
                 }
+                count.incrementAndGet();
             }
         }
     }
@@ -61,6 +64,11 @@ final class Retries {
             Thread.currentThread().interrupt();
             return false;
         }
+    }
+
+    /** How often something was called again. */
+    long count() {
+        return count.get();
     }
 
     /** Nothing is tried again from here on. */

@@ -2,9 +2,12 @@ package org.apache.kafka.connect.runtime;
 
 import java.io.Closeable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
@@ -26,6 +29,7 @@ public final class HostEnvironment {
     final ConnectMetrics metrics;
     final Plugins plugins = new NoPlugins();
     final SourceTaskOffsetCommitter committer;
+    private final Set<List<Object>> measured = ConcurrentHashMap.newKeySet();
 
     /** props: the worker's, as far as tasks read them. */
     public HostEnvironment(Map<String, String> props) {
@@ -46,10 +50,27 @@ public final class HostEnvironment {
         return metrics.taskPluginMetrics(new ConnectorTaskId(connector, number));
     }
 
-    /** Gives a plugin its metrics; what is returned ends both. alias: of a transformation or predicate; `key`, `value`; null: headers. */
+    /**
+     * Gives a plugin its metrics; what is returned ends both. alias: of a transformation or predicate; `key`, `value`; null: headers.
+     *
+     * <p>Of several instances of one plugin of a task the first has metrics: those of the others would have the same names.
+     */
+    public AutoCloseable measured(AutoCloseable plugin, String connector, int number, String alias) {
+        String kind = plugin instanceof Transformation ? "transformation" : plugin instanceof Predicate ? "predicate" : "converter";
+        List<Object> name = Arrays.asList(kind, alias, connector, number);
+        if (!measured.add(name)) {
+            return plugin;
+        }
+        AutoCloseable wrapped = wrapped(plugin, new ConnectorTaskId(connector, number), alias);
+        return () -> {
+            try (wrapped) {
+                measured.remove(name);
+            }
+        };
+    }
+
     @SuppressWarnings("unchecked")
-    public AutoCloseable measured(Object plugin, String connector, int number, String alias) {
-        ConnectorTaskId task = new ConnectorTaskId(connector, number);
+    private AutoCloseable wrapped(Object plugin, ConnectorTaskId task, String alias) {
         if (plugin instanceof Transformation) {
             return metrics.wrap((Transformation<SourceRecord>) plugin, task, alias);
         } else if (plugin instanceof Predicate) {
