@@ -18,7 +18,7 @@ DEBEZIUM = "io.debezium:debezium-connector-postgres:3.6.1.Final:tar.gz:plugin"
 NEEDY = "org.example.NeedyConnector"
 SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
 AVRO = "io.confluent.connect.avro.AvroConverter"  # of a name that headrace has itself
-THROWING_CONFIG = "org.example.ThrowingConfigConnector"
+THROWING_CONFIG, THROWING_VERSION = "org.example.ThrowingConfigConnector", "org.example.ThrowingVersionConnector"
 JOURNAL = "org.example.JournalSinkConnector"
 TEST_PLUGINS = "org.apache.kafka:connect-test-plugins:4.3.0"
 RUNTIME_TESTS = "org.apache.kafka:connect-runtime:4.3.0:jar:test"
@@ -50,7 +50,7 @@ def compiled(into: Path) -> Path:
 
 def archive(path: Path, classes: Path, version: str, services: Mapping[str, str], leave_out: str = "-") -> None:
     """A jar with these classes but those of a name, and a manifest that names the plugins."""
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as jar:
         for file in sorted(classes.rglob("*.class")):
             if leave_out not in file.name:
@@ -74,15 +74,15 @@ def of_kafkas_tests(path: Path, scratch: Path) -> None:
 
 
 def plugin_path(directory: Path) -> Path:
-    """Two versions of one connector, one that needs what is not there, a broken archive, and real ones."""
+    """Two versions of one connector, one that needs what is not there, a broken archive, an uber jar, a zip, and real ones."""
     classes = compiled(directory / "classes")
     path = directory / "plugins"
     archive(path / "counting-1" / "counting.jar", classes, "1.0", {SOURCE: COUNTING, **CHAIN})
-    archive(path / "throwing" / "throwing.jar", classes, "1.0", {SOURCE: THROWING_CONFIG})
+    archive(path / "throwing" / "throwing.jar", classes, "1.0", {SOURCE: f"{THROWING_CONFIG}\n{THROWING_VERSION}"})
     archive(path / "counting-2" / "counting.jar", classes, "2.0-beta", {SOURCE: COUNTING, **CHAIN})
     archive(path / "needy" / "needy.jar", classes, "1.0", {SOURCE: NEEDY}, leave_out="Helper")
-    archive(path / "journal" / "journal.jar", classes, "1.0", {SINK: JOURNAL})
-    archive(path / "vault" / "vault.jar", classes, "1.0", {PROVIDER: VAULT})
+    archive(path / "journal-uber.jar", classes, "1.0", {SINK: JOURNAL})
+    archive(path / "vault.zip", classes, "1.0", {PROVIDER: VAULT})
     (path / "broken").mkdir()
     (path / "broken" / "broken.jar").write_bytes(b"no archive")
     add(["org.apache.kafka:connect-file:4.3.0"], path)

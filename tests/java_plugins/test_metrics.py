@@ -60,3 +60,13 @@ def test_kafkas_monitorable_source_shows_its_metrics(
         b'"value-%s-0-%d"' % (source.name.encode(), n) for n in range(1, 21)
     }
     await_sample(source, "kafka_connect_plugins_poll", 20)
+
+
+def test_kafkas_monitorable_sink_shows_its_metrics(
+    connector: Callable[..., Deployed], cluster: Cluster, topic_name: Callable[[str], str]
+):
+    topic = topic_name("monitored")
+    cluster.create(topic)
+    cluster.produce(topic, [record(b"1", b"1"), record(b"2", b"2"), record(b"3", b"3")])
+    sink = connector(MONITORABLE.format("Sink"), topics=topic)
+    await_sample(sink, "kafka_connect_plugins_put", 3)

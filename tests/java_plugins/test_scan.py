@@ -15,7 +15,7 @@ from headrace.jvm.artifacts import Coordinates
 from headrace.spark import plugin_scan
 from headrace.spark.plugin_scan import scan
 from tests.cli.command import headrace
-from tests.java_plugins.archives import COUNTING, NEEDY
+from tests.java_plugins.archives import COUNTING, JOURNAL, NEEDY, VAULT
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +29,11 @@ def test_each_version_of_a_plugin_is_found_with_its_location(plugin_path: Path):
     (file_source,) = (plugin for plugin in found if plugin.class_name == FILE_SOURCE)
     assert (file_source.kind, file_source.version, file_source.manifest) == ("source", "4.3.0", True)
     assert file_source.aliases == ("FileStreamSourceConnector", "FileStreamSource")
+
+
+def test_an_uber_jar_and_a_zip_archive_are_locations(plugin_path: Path):
+    found = {plugin.class_name: Path(plugin.path).name for plugin in scan([str(plugin_path)], "service_load").plugins}
+    assert (found[JOURNAL], found[VAULT]) == ("journal-uber.jar", "vault.zip")
 
 
 def test_what_cannot_be_used_is_one_sentence_each(plugin_path: Path):
@@ -51,8 +56,10 @@ def test_classes_without_a_manifest_are_found_by_looking_into_all_and_refused_by
     shutil.copytree(plugin_path / "counting-1", tmp_path / "plugins" / "counting")
     jar = tmp_path / "plugins" / "counting" / "counting.jar"
     subprocess.run(["zip", "-qd", str(jar), "META-INF/*"], check=True)
-    found = scan([str(tmp_path / "plugins")], "only_scan").plugins
-    assert (COUNTING, False) in [(plugin.class_name, plugin.manifest) for plugin in found]
+    for discovery in ("only_scan", "hybrid_warn"):
+        found = scan([str(tmp_path / "plugins")], discovery).plugins
+        assert (COUNTING, False) in [(plugin.class_name, plugin.manifest) for plugin in found]
+    assert COUNTING not in [plugin.class_name for plugin in scan([str(tmp_path / "plugins")], "service_load").plugins]
     with pytest.raises(ConnectError, match=f"missing ServiceLoader manifests .*{COUNTING}"):
         scan([str(tmp_path / "plugins")], "hybrid_fail")
 

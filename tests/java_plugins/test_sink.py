@@ -144,7 +144,7 @@ def test_the_connector_agrees_to_offsets(connector: Create, cluster: Cluster, to
     assert offsets(sink) == []
 
 
-@pytest.mark.parametrize("method", ["preCommit", "close", "stop", "connector.stop"])
+@pytest.mark.parametrize("method", ["preCommit", "flush", "close", "stop", "connector.stop"])
 def test_what_throws_when_it_commits_or_ends_can_be_deleted(
     connector: Create, cluster: Cluster, topic: str, journal: Path, method: str
 ):
@@ -155,7 +155,7 @@ def test_what_throws_when_it_commits_or_ends_can_be_deleted(
     sink.delete()
 
 
-@pytest.mark.parametrize("method", ["connector.start", "start", "open", "put"])
+@pytest.mark.parametrize("method", ["connector.start", "initialize", "start", "open", "put"])
 def test_what_throws_fails_with_its_own_trace(connector: Create, cluster: Cluster, topic: str, journal: Path, method: str):
     cluster.produce(topic, texts("a"))
     sink = connector(JOURNAL, topics=topic, journal=str(journal), fail=method, secret="hunter2", **TEXT)

@@ -12,12 +12,15 @@ import pytest
 from headrace.connectors.java import polled_task
 from headrace.errors import RestError
 from headrace.spark.connect_host import ConnectHost
+from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.java_plugins.archives import COUNTING
+from tests.java_plugins.archives import COUNTING, THROWING_VERSION
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
+OWN = {"transforms": "own", "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.twice": "value.n * 2"}
+"""What only Spark can apply: it delivers what the task polls."""
 
 
 @pytest.fixture
@@ -72,8 +75,7 @@ def test_an_idle_task_is_asked_for_records_alone_and_stops_while_it_is(
         return exchange(host, method, request)
 
     monkeypatch.setattr(ConnectHost, "exchange", noted)
-    chain = {"transforms": "own", "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.twice": "value.n * 2"}
-    source = connector(COUNTING, topic=topic, records="2", journal=str(journal), **chain)
+    source = connector(COUNTING, topic=topic, records="2", journal=str(journal), **OWN)
 
     def of_task() -> list[str]:
         return [method for method, request in list(asked) if method.startswith("task.") and source.name in request]
@@ -94,6 +96,18 @@ def test_transforms_are_compiled_and_schemas_reach_them(connector: Create, clust
         transforms_t_replacement="$1-routed",
     )  # fmt: skip
     assert [r.value for r in records_of(cluster, topic + "-routed", 2)] == [b"0", b"1"]
+
+
+@pytest.mark.parametrize("delivered", ["by Kafka's code", "by Spark"])
+def test_topics_are_created_by_the_rules_of_their_group(connector: Create, cluster: Cluster, topic: str, delivered: str):
+    rules = {"topic.creation.groups": "wide", "topic.creation.wide.include": "numbers-.*", "topic.creation.wide.partitions": "3"}
+    rules |= {"topic.creation.wide.replication.factor": "1", "topic.creation.wide.retention.ms": "86400000"}
+    connector(COUNTING, topic=topic, records="1", **rules, **(OWN if delivered == "by Spark" else {}))
+    records_of(cluster, topic, 1)
+    created = cluster.admin.describe(topic)
+    assert created is not None
+    assert len(created.partitions) == 3
+    assert cluster.admin.topic_configs(topic, own_only=True) == {"retention.ms": "86400000"}
 
 
 def test_each_task_has_its_configuration_and_resumes_from_its_offset(
@@ -133,23 +147,33 @@ def test_offsets_are_altered_as_the_connector_agrees(connector: Create, cluster:
     await_line(journal, "start at 2")
 
 
-@pytest.mark.parametrize("method", ["start", "poll"])
-def test_a_task_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str):
-    trace = connector(COUNTING, topic=topic, fail=method, secret="hunter2").trace()
+@pytest.mark.parametrize("delivered", ["by Kafka's code", "by Spark"])
+@pytest.mark.parametrize("method", ["initialize", "start", "poll"])
+def test_a_task_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str, delivered: str):
+    chain = OWN if delivered == "by Spark" else {}
+    trace = connector(COUNTING, topic=topic, fail=method, secret="hunter2", **chain).trace()
     assert trace.startswith(f"java.lang.IllegalStateException: no luck in {method} with [hidden]\n")
     assert "at org.example.CountingSourceTask" in trace
 
 
+@pytest.mark.parametrize("delivered", ["by Kafka's code", "by Spark"])
 @pytest.mark.parametrize("method", ["commitRecord", "commit"])
 def test_a_task_that_throws_when_records_are_committed_goes_on(
-    connector: Create, cluster: Cluster, topic: str, journal: Path, method: str
+    connector: Create, cluster: Cluster, topic: str, journal: Path, method: str, delivered: str
 ):
-    connector(COUNTING, topic=topic, records="4", journal=str(journal), fail=method)
+    connector(COUNTING, topic=topic, records="4", journal=str(journal), fail=method, **(OWN if delivered == "by Spark" else {}))
     records_of(cluster, topic, 4)
     await_line(journal, "stored 4")
 
 
-@pytest.mark.parametrize("method", ["connector.start", "taskConfigs"])
+def test_a_class_whose_version_throws_is_there_and_its_task_is_failed(java_worker: EmbeddedWorker, connector: Create, topic: str):
+    listed = {plugin["class"]: plugin for plugin in java_worker.call("GET", "/connector-plugins")}
+    assert listed[THROWING_VERSION]["version"] == "undefined"
+    trace = connector(THROWING_VERSION, topic=topic).trace()
+    assert trace.startswith("java.lang.IllegalStateException: no luck in the task's version\n")
+
+
+@pytest.mark.parametrize("method", ["connector.start", "taskClass", "taskConfigs"])
 def test_a_connector_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str):
     trace = connector(COUNTING, topic=topic, fail=method).trace()
     assert trace.startswith(f"java.lang.IllegalStateException: no luck in {method}\n")

@@ -56,6 +56,7 @@ public class CountingSourceConnector extends SourceConnector {
 
     @Override
     public Class<? extends Task> taskClass() {
+        CountingSourceTask.failIf(props == null ? Map.of() : props, "taskClass");
         return CountingSourceTask.class;
     }
 

@@ -15,6 +15,7 @@ import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
+import org.apache.kafka.connect.source.SourceTaskContext;
 
 /** Three numbers in each poll, from the stored offset on. */
 public class CountingSourceTask extends SourceTask {
@@ -36,6 +37,12 @@ public class CountingSourceTask extends SourceTask {
     @Override
     public String version() {
         return "1";
+    }
+
+    @Override
+    public void initialize(SourceTaskContext context) {
+        failIf(context.configs(), "initialize");
+        super.initialize(context);
     }
 
     @Override

@@ -15,6 +15,7 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
+import org.apache.kafka.connect.sink.SinkTaskContext;
 
 /** One line for each call; what a record with a certain value does is named by that value. */
 public class JournalSinkTask extends SinkTask {
@@ -25,6 +26,12 @@ public class JournalSinkTask extends SinkTask {
     @Override
     public String version() {
         return "1";
+    }
+
+    @Override
+    public void initialize(SinkTaskContext context) {
+        CountingSourceTask.failIf(context.configs(), "initialize");
+        super.initialize(context);
     }
 
     @Override
@@ -88,11 +95,16 @@ public class JournalSinkTask extends SinkTask {
     @Override
     public Map<TopicPartition, OffsetAndMetadata> preCommit(Map<TopicPartition, OffsetAndMetadata> offsets) {
         CountingSourceTask.failIf(props, "preCommit");
-        Map<TopicPartition, OffsetAndMetadata> back = new HashMap<>(offsets);
+        Map<TopicPartition, OffsetAndMetadata> back = new HashMap<>(super.preCommit(offsets)); // which calls flush
         if (props.containsKey("hold")) {
             back.replaceAll((partition, offset) -> new OffsetAndMetadata(Math.max(0, offset.offset() - 1)));
         }
         return back;
+    }
+
+    @Override
+    public void flush(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        CountingSourceTask.failIf(props, "flush");
     }
 
     @Override
