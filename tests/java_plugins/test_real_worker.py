@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from headrace.connect_config.common import SourceConnectorConfig
+from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.conformance.test_interoperability import KafkaConnect
 from tests.deployed import CONNECTOR_S
-from tests.java_plugins.archives import COUNTING, JOURNAL
+from tests.java_plugins.archives import COUNTING, IS_ODD, JOURNAL, LABEL, PLAIN, SHOUT
 from tests.java_plugins.conftest import CREATION
 from tests.java_plugins.test_debezium import CONNECTOR as DEBEZIUM
 from tests.java_plugins.test_source import lines
@@ -31,19 +32,59 @@ FAILING = {
     "transforms.loud.negate": "true", "predicates": "tombstone",
     "predicates.tombstone.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
 }  # fmt: skip
+CHAIN = {
+    "transforms": "loud,unwrap,none,old,wrong,route", "predicates": "odd,not",
+    "transforms.route.type": "io.debezium.transforms.ByLogicalTableRouter", "transforms.route.plugin.version": "3.6.1.Final",
+    "transforms.loud.type": SHOUT, "transforms.loud.drop": "-2", "transforms.loud.secret": "hunter2",
+    "transforms.loud.predicate": "odd", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+    "transforms.unwrap.delete.tombstone.handling.mode": "x", "transforms.none.type": "org.example.None",
+    "transforms.none.negate": "true", "transforms.old.type": SHOUT,
+    "transforms.old.plugin.version": "1.0", "transforms.old.fail": "many", "transforms.wrong.type": IS_ODD,
+    "predicates.odd.type": "IsOdd", "predicates.not.type": IS_ODD, "predicates.not.plugin.version": "7",
+}  # fmt: skip
+CONVERTERS = {
+    "key.converter": PLAIN, "value.converter": LABEL, "value.converter.label.depth": "7", "header.converter": LABEL,
+    "header.converter.label.depth": "x",
+}  # fmt: skip
 CONFIGS = [
     {"connector.class": COUNTING, "topic": "t", "records": "-1", "secret": "hunter2"},
     {"connector.class": COUNTING, "topic": "t", "connector.plugin.version": "1.0"},
     {"connector.class": FILE, "file": "/f", "topic": "t", "batch.size": "many"},
     {"connector.class": DEBEZIUM, "database.hostname": "127.0.0.1", "database.port": "x", "snapshot.mode": "sometimes"},
+    {"connector.class": JOURNAL, "topics": "t", "secret": "hunter2"},
+    {"connector.class": JOURNAL},
+    {
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "topics": "t",
+        "insert.mode": "sometimes",
+        "batch.size": "x",
+    },
+    *({"connector.class": cls, **one, **CHAIN} for cls, one in ((COUNTING, {"topic": "t"}), (JOURNAL, {"topics": "t"}))),
+    {"connector.class": COUNTING, "topic": "t", **CONVERTERS},
+    {"connector.class": JOURNAL, "topics": "t", **CONVERTERS},
+    {"connector.class": JOURNAL, "topics": "t", "value.converter": PLAIN, "value.converter.plugin.version": "1.0"},
 ]
 
 
-def own_entries(answer: dict[str, Any]) -> dict[str, Any]:
-    """The entries of a validation for the options that are the plugin's own."""
-    common = SourceConnectorConfig.definition().options
-    entries = {(entry["value"] or entry["definition"])["name"]: entry for entry in answer["configs"]}
+def answer(worker: KafkaConnect | EmbeddedWorker, config: dict[str, str], known: set[str]) -> dict[str, Any]:
+    """The entries of a validation for the options that plugins have, by name; or the error in place of it.
+
+    known: of the classes that are recommended these are kept.
+    """
+    url = f"{worker.url.rstrip('/')}/connector-plugins/{config['connector.class']}/config/validate"
+    answered = httpx.put(url, json={"name": "c", **config}, timeout=100).json()
+    if "configs" not in answered:
+        return answered
+    common = {*SourceConnectorConfig.definition().options, *SinkConnectorConfig.definition().options}
+    entries = {(entry["value"] or entry["definition"])["name"]: entry for entry in answered["configs"]}
+    for name, entry in entries.items():
+        if name.endswith(".type") and entry["value"]:
+            entry["value"]["recommended_values"] = [cls for cls in entry["value"]["recommended_values"] if cls in known]
     return {name: entry for name, entry in entries.items() if name not in common and not name.startswith("connector.engine")}
+
+
+def plugins_of(worker: KafkaConnect | EmbeddedWorker) -> set[str]:
+    return {plugin["class"] for plugin in worker.call("GET", "/connector-plugins?connectorsOnly=false")}
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +100,12 @@ def real(destination_broker: Broker, plugin_path: Path, tmp_path_factory: pytest
 
 
 def test_validations_are_equal_entry_by_entry(java_worker: EmbeddedWorker, real: KafkaConnect):
-    for config in CONFIGS:
-        path = f"/connector-plugins/{config['connector.class']}/config/validate"
-        theirs = own_entries(real.call("PUT", path, {"name": "c", **config}))
-        ours = own_entries(java_worker.call("PUT", path, {"name": "c", **config, "connector.engine": "java"}))
-        assert {name for name in theirs | ours if theirs.get(name) != ours.get(name)} == set(), config
+    known, different = plugins_of(java_worker) & plugins_of(real), {}
+    for number, config in enumerate(CONFIGS):
+        theirs, ours = answer(real, config, known), answer(java_worker, {**config, "connector.engine": "java"}, known)
+        names = {name for name in theirs | ours if theirs.get(name) != ours.get(name)}
+        different |= {(number, name): (ours.get(name), theirs.get(name)) for name in names}
+    assert not different
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,15 @@ class AnsweredOption(Option):
 
     answer: Answer = field(default_factory=dict)
     """The definition, as in GET /connector-plugins/{plugin}/config."""
+    typed: bool = False
+    """Whether its type is ours to read: Kafka Connect's own definition has the options of a chain's plugins, under a prefix."""
 
     def __post_init__(self) -> None:
         """Take the default as it is written."""
 
     def read(self, value: Any) -> Any:
-        """The value as it is written: the plugin reads it."""
-        return value
+        """The value as it is written, unless it is `typed`: the plugin reads it."""
+        return super().read(value) if self.typed else value
 
     @classmethod
     def of(cls, answer: Answer) -> AnsweredOption:

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config.answered import AnsweredOption
 from headrace.config.prefixes import under
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
@@ -140,13 +141,14 @@ def _with_errors(prefix: str, definition: ConfigDef, props: Props) -> list[Optio
     errors = {value.name: value.errors for value in definition.validate(under(props, prefix))}
 
     def rejecting(sentences: Sequence[str]) -> Validator:
-        def check(_name: str, _value: Any) -> None:
-            if sentences:
+        def check(_name: str, value: Any) -> None:
+            if sentences and value is not None:  # else it is missing, or of another type: that is said for the whole name
                 raise ConfigError("; ".join(sentences))
 
         return Lambda(check, "the plugin's own rules")
 
-    return [replace(option, validator=rejecting(errors.get(option.name, ()))) for option in definition.options.values()]
+    options = [option for option in definition.options.values() if isinstance(option, AnsweredOption)]
+    return [replace(option, typed=True, validator=rejecting(errors.get(option.name, ()))) for option in options]
 
 
 def _with_cycle_check(option: Option, alias: str, props: Props) -> Option:

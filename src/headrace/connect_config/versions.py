@@ -143,5 +143,5 @@ class InstalledVersion(ValidVersion):
 
 def installed(cls: type[Any] | None) -> Recommender:
     """Recommend the versions that there are of a plugin's class (None: none)."""
-    versions = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]
+    versions = [] if cls is None else dict.fromkeys(str(other.version) for other in plugins.versions(cls))
     return Recommender(lambda _name, _parsed: list(versions))
