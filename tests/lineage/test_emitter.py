@@ -85,6 +85,20 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     assert "s3cret" not in file.read_text()
 
 
+def test_of_a_connector_that_does_not_declare_its_datasets_no_origin_is_said(tmp_path: Path):
+    file, herder = tmp_path / "events.json", MemoryHerder()
+    herder.create("some", {"connector.class": "org.example.Some"})
+    herder.topics["some"] = {"orders"}
+    herder.changes["some"] = [({"my": "partition"}, {"offset": 1})]
+    emitter = started(herder, file)
+    wait_until(lambda: events_of(file), 120, "the first event")
+    emitter.stop()
+    start = events_of(file)[0]
+    assert list(spec.problems(start)) == [] and start["inputs"] == []
+    assert [(one["name"], one["inputs"]) for one in start["job"]["facets"]["lineage"]["entries"]] == [("orders", [])]
+    assert start["job"]["facets"]["documentation"]["description"].endswith("It does not say what it reads.")
+
+
 def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_those_that_it_is_made_of(tmp_path: Path):
     file, reports = tmp_path / "events.json", StreamsReports()
     internal = [

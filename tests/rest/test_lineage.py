@@ -11,55 +11,15 @@ from hypothesis import strategies as st
 
 from headrace.errors import RetriableError
 from headrace.registry.usage import SchemaUses
-from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector, with_schemas
+from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
 from headrace.rest.page.topology import picture
 from headrace.rest.streams_lineage import of_application
 from headrace.values.schema import DATE, Schema
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_connector_lineage import ALL, MIRROR, connector, flows, graph_of
 from tests.rest.test_page import STREAMS
-
-MIRROR = {"connector.class": "KafkaSourceConnector", "source.bootstrap.servers": "eu:9092"}
-
-
-def connector(name: str, state: str = "RUNNING") -> LineageNode:
-    return LineageNode(f"connector:{name}", "connector", name, state=state)
-
-
-def flows(graph: Lineage) -> set[tuple[str, str]]:
-    return {(edge.source, edge.target) for edge in graph.edges}
-
-
-ALL = joined(
-    [
-        of_connector(
-            connector("mirror"), "source", MIRROR, {"copy.a": 5}, [{"topic:partition": "a:0"}, {"topic:partition": "a:1"}]
-        ),
-        of_connector(connector("mm"), "source", {}, {"eu.b": 6}, [{"cluster": "eu", "partition": 0, "topic": "b"}]),
-        of_connector(connector("sink", "FAILED"), "sink", {"file": "/out"}, {"copy.a": 7, "eu.b": 8}, []),
-        of_connector(connector("file"), "source", {"file": "/in"}, {"lines": 9}, [{"filename": "/in"}]),
-    ]
-)
-
-
-def test_source_partitions_and_topics_in_use_are_joined_by_their_connectors():
-    assert flows(ALL) == {
-        ("topic:eu:9092/a", "connector:mirror"), ("connector:mirror", "topic:copy.a"),
-        ("topic:eu/b", "connector:mm"), ("connector:mm", "topic:eu.b"),
-        ("topic:copy.a", "connector:sink"), ("topic:eu.b", "connector:sink"), ("connector:sink", "external:/out"),
-        ("external:/in", "connector:file"), ("connector:file", "topic:lines"),
-    }  # fmt: skip
-    assert {edge.since_ms for edge in ALL.edges if edge.target == "topic:copy.a"} == {5}
-
-
-def test_tables_and_paths_of_spark_data_sources_are_named_without_passwords():
-    jdbc = {"option.dbtable": "orders", "option.url": "jdbc:postgresql://u:s3cret@db:5432/shop?password=s3cret"}
-    read = of_connector(connector("rows"), "source", jdbc, {"orders": 1}, [{"query": "…"}])
-    written = of_connector(connector("lake"), "sink", {"option.path": "/lake"}, {"orders": 1}, [])
-    (table,) = (node for node in read.nodes if node.kind == "external")
-    assert (table.name, table.place) == ("orders", "postgresql://db:5432/shop") and "s3cret" not in str(read)
-    assert ("connector:lake", "external:/lake") in flows(written) and (table.id, "connector:rows") in flows(read)
 
 
 def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
@@ -70,10 +30,10 @@ def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
 
 
 def test_it_is_drawn_for_other_tools_with_any_name():
-    strange = joined([of_connector(connector('a"]<b>\n'), "source", {}, {'t"': 1}, [])]).body()
+    strange = joined([graph_of(connector('a"]<b>\n'), "source", {"file": "f"}, {'t"': 1})]).body()
     assert '"connector:a\\"]<b> " -> "topic:t\\"";' in as_dot(strange)
     assert as_mermaid(strange).splitlines() == [
-        "flowchart LR", '  n0["a&quot;]&lt;b> "]', '  n1(["t&quot;"])', "  n0 --> n1",
+        "flowchart LR", '  n0["a&quot;]&lt;b> "]', '  n1[/"f"/]', '  n2(["t&quot;"])', "  n0 --> n2", "  n1 --> n0",
     ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ _REPORTS = GroupReports(StreamsReports(), _OTHERS)
 RESOURCES = (
     *MAIN, loggers.resource, metrics.resource(StreamsReports()), preview.resource(_CONFIG), dead_letters.resource(_CONFIG),
     logs.resource(_OTHERS), schemas.resource(_OTHERS), workers.resource(_OTHERS), streams.resource(_REPORTS),
-    lineage.resource(_REPORTS, _OTHERS), overview.resource(Overview(ClusterFigures(_OTHERS)), _OTHERS),
+    lineage.resource(_REPORTS, _OTHERS, "here:9092"), overview.resource(Overview(ClusterFigures(_OTHERS)), _OTHERS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 

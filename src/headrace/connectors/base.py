@@ -109,6 +109,11 @@ class Connector(ABC):
         return cls.task_class
 
     @classmethod
+    def copy_of(cls, config: Props, topic: str) -> str | None:
+        """The topic that the records of another go to, unless a transform changes it. Default: None, it is not known."""
+        return None
+
+    @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """Further errors of a configuration whose options are valid one by one: option name → sentences. Default: none."""
         return {}

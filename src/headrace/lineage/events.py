@@ -117,9 +117,7 @@ def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
         "jobType": job_type_job.JobTypeJobFacet("STREAMING", "HEADRACE", job.kind),
         "documentation": documentation_job.DocumentationJobFacet(settings.description or job.description, "text/plain"),
     }
-    entries: list[lineage_facet.LineageEntry] = [
-        _made_of(target, sources) for target, sources in job.targets.items() if sources is not None
-    ]
+    entries: list[lineage_facet.LineageEntry] = [_made_of(target, sources or ()) for target, sources in job.targets.items()]
     if entries:
         facets["lineage"] = lineage_facet.LineageJobFacet(entries)
     if settings.owners:
@@ -130,7 +128,10 @@ def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
 
 
 def _made_of(target: Dataset, sources: Sequence[Dataset]) -> lineage_facet.LineageDatasetEntry:
-    """Of which datasets a target is made: else a catalog takes it that each output is made of all inputs."""
+    """Of which datasets a target is made; none: what it is made of is not known.
+
+    It is said of every target: of one without an entry a catalog takes it that it is made of all inputs.
+    """
     inputs: list[lineage_facet.LineageInput] = [lineage_facet.LineageDatasetInput(*source, _DATASET) for source in sources]
     return lineage_facet.LineageDatasetEntry(*target, _DATASET, inputs)
 

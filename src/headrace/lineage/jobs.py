@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.errors import HeadraceError
 from headrace.rest.column_lineage import column_rows
+from headrace.rest.connector_lineage import Config, clusters_of, config_of, lineage_of_connector
 from headrace.rest.herder import RestHerder
-from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageNode, lineage_of_connector
+from headrace.rest.lineage import EXTERNAL, TOPIC, UNKNOWN, Lineage, LineageNode
 from headrace.rest.streams_lineage import of_application
 from headrace.runtime.schema_usage import USAGE
 from headrace.transforms.column_lineage import ColumnRow
 
 CONNECTOR, APPLICATION = "CONNECTOR", "APPLICATION"
-_SOURCE_SERVERS = ("source.bootstrap.servers", "source.cluster.bootstrap.servers")
 
 Dataset = tuple[str, str]
 """Namespace and name."""
@@ -42,24 +40,32 @@ class JobLineage:
 
 def connector_job(herder: RestHerder, name: str, servers: str) -> JobLineage:
     """Of a connector. servers: the bootstrap servers of the workers."""
-    lineage, config = lineage_of_connector(herder, name, USAGE.of(name)), _config(herder, name)
-    clusters = _clusters(config, servers)
-    sources, targets = sides(lineage, f"connector:{name}", clusters)
-    description = f"The connector {name} of class {config.get('connector.class') or '?'}, run by headrace."
-    made_of = {target: [source] if (source := origin(target, sources)) else None for target in targets}
+    config = config_of(herder, name)
+    found = lineage_of_connector(herder, name, clusters_of(herder, servers), USAGE.of(name))
+    nodes = {node.id: node for node in found.graph.nodes}
+    sources, targets = sides(found.graph, f"connector:{name}", servers)
+    made_of: dict[Dataset, Sequence[Dataset] | None] = dict.fromkeys(targets)
+    made_of |= {_dataset(nodes[target], servers): [_dataset(nodes[one], servers) for one in sources]
+                for target, sources in found.made_of.items()}  # fmt: skip
     written = herder.metrics.written(name) if len(targets) == 1 and config.get("topics") is None else None
-    columns = column_rows(herder, name)
-    return JobLineage(CONNECTOR, description, sources, made_of, schemas_of(lineage, clusters), columns, written)
+    schemas = schemas_of(found.graph, servers)
+    return JobLineage(CONNECTOR, _description(name, config, found.graph), sources, made_of, schemas, column_rows(config), written)
+
+
+def _description(name: str, config: Config, graph: Lineage) -> str:
+    unknown = {node.id for node in graph.nodes if node.kind == UNKNOWN}
+    reads = any(edge.source in unknown for edge in graph.edges)
+    not_said = f" It does not say what it {'reads' if reads else 'writes'}." if unknown else ""
+    return f"The connector {name} of class {config.get('connector.class') or '?'}, run by headrace.{not_said}"
 
 
 def application_job(application: Mapping[str, Any]) -> JobLineage:
     """Of a streams application as it has reported: each topic is made of those that its sub-topology reads."""
     lineage = of_application(application)
-    clusters: Mapping[str | None, str] = {None: application["servers"]}
     sources, targets = dict[Dataset, None](), dict[Dataset, list[Dataset]]()
     for node in lineage.nodes:
         if node.kind != TOPIC:
-            read, written = sides(lineage, node.id, clusters)
+            read, written = sides(lineage, node.id, application["servers"])
             sources |= dict.fromkeys(read)
             for target in written:
                 targets[target] = list(dict.fromkeys([*targets.get(target, ()), *(topic for topic in read if topic != target)]))
@@ -67,59 +73,24 @@ def application_job(application: Mapping[str, Any]) -> JobLineage:
     return JobLineage(APPLICATION, description, list(sources), targets)
 
 
-def sides(lineage: Lineage, node_id: str, clusters: Mapping[str | None, str]) -> tuple[list[Dataset], list[Dataset]]:
-    """What a node reads, and what it writes. clusters: bootstrap servers by the place of a topic, None: of the workers."""
-    nodes = {node.id: node for node in lineage.nodes}
-    read = [nodes[edge.source] for edge in lineage.edges if edge.target == node_id]
-    written = [nodes[edge.target] for edge in lineage.edges if edge.source == node_id]
-    return _places(read, clusters), _places(written, clusters)
+def sides(lineage: Lineage, node_id: str, servers: str) -> tuple[list[Dataset], list[Dataset]]:
+    """The datasets that a node reads, and those that it writes. servers: of the cluster of topics without a place."""
+    nodes = {node.id: node for node in lineage.nodes if node.kind in (TOPIC, EXTERNAL)}
+    read = [nodes[edge.source] for edge in lineage.edges if edge.target == node_id and edge.source in nodes]
+    written = [nodes[edge.target] for edge in lineage.edges if edge.source == node_id and edge.target in nodes]
+    return [_dataset(node, servers) for node in read], [_dataset(node, servers) for node in written]
 
 
-def schemas_of(lineage: Lineage, clusters: Mapping[str | None, str]) -> dict[Dataset, Sequence[Mapping[str, Any]]]:
-    """The schemas of topics that are in a registry. clusters: as of `sides`."""
-    return {place: node.schemas for node in lineage.nodes if node.schemas for place in _places([node], clusters)}
+def schemas_of(lineage: Lineage, servers: str) -> dict[Dataset, Sequence[Mapping[str, Any]]]:
+    """The schemas of topics that are in a registry. servers: as of `sides`."""
+    return {_dataset(node, servers): node.schemas for node in lineage.nodes if node.schemas}
 
 
-def origin(target: Dataset, sources: Sequence[Dataset]) -> Dataset | None:
-    """The dataset that another is a copy of: the only one that is read, or the one whose name it ends with; None: not known."""
-    if len(sources) == 1:
-        return sources[0]
-    alike = [source for source in sources if target[1].endswith(source[1])]
-    return max(alike, key=lambda source: len(source[1]), default=None)
-
-
-def _config(herder: RestHerder, connector: str) -> Mapping[str, str | None]:
-    try:
-        return herder.info(connector).config
-    except HeadraceError:  # deleted
-        return {}
-
-
-def _clusters(config: Mapping[str, str | None], servers: str) -> Mapping[str | None, str]:
-    """Bootstrap servers by the name that the connector's lineage has for a cluster."""
-    source = next((addresses for key in _SOURCE_SERVERS if (addresses := config.get(key))), None)
-    return {**({source: source, config.get("source.cluster.alias"): source} if source else {}), None: servers}
-
-
-def _places(nodes: Iterable[LineageNode], clusters: Mapping[str | None, str]) -> list[Dataset]:
-    """Namespace and name of each dataset, as OpenLineage's naming conventions have them for Kafka and files."""
-    places = []
-    for node in nodes:
-        if node.kind == TOPIC:
-            places.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
-        elif node.kind == EXTERNAL:
-            places.append(_table(node.place, node.name) if node.place else ("file", node.name))
-    return places
-
-
-def _table(place: str, name: str) -> Dataset:
-    """Of PostgreSQL `postgres://host:port` and `database.schema.table`; of others as far as their addresses are alike."""
-    scheme, _, rest = place.partition("://")
-    host, _, database = rest.partition("/")
-    if scheme == "postgresql" and not re.search(r":\d+$", host):
-        host += ":5432"  # the driver's default, which is part of the dataset's namespace
-    table = name if "." in name or scheme != "postgresql" else f"public.{name}"
-    return f"{scheme.replace('postgresql', 'postgres')}://{host}", f"{database}.{table}" if database else table
+def _dataset(node: LineageNode, servers: str) -> Dataset:
+    """Namespace and name of a topic, table or file, as OpenLineage's naming conventions have them."""
+    if node.kind == TOPIC:
+        return f"kafka://{_first(node.place or servers)}", node.name
+    return node.place or "file", node.name
 
 
 def _first(servers: str) -> str:

@@ -59,7 +59,7 @@ def create_app(
         own_status.resource(figures),
         workers.resource(others),
         streams.resource(reports),
-        lineage.resource(reports, others),
+        lineage.resource(reports, others, ",".join(worker_config.bootstrap_servers)),
     ]
     app = _app(herder, worker_config, [*MAIN, *own_routes, *admin], others, limit_s)
     if worker_config.rest_page_enable:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.rest.herder import RestHerder
 from headrace.transforms.column_lineage import ColumnRow
 from headrace.transforms.stages import column_lineage, stages
 
 
-def column_rows(herder: RestHerder, connector: str) -> Sequence[ColumnRow]:
+def column_rows(config: Mapping[str, str | None]) -> Sequence[ColumnRow]:
     """The table of a connector's chain; empty for one without transforms, or whose chain cannot be made."""
     try:
-        config = {key: value for key, value in herder.info(connector).config.items() if value is not None}
-        return column_lineage(stages(config)) if config.get("transforms") else ()
-    except HeadraceError:  # deleted meanwhile, or its status says what is wrong with it
+        settings = {key: value for key, value in config.items() if value is not None}
+        return column_lineage(stages(settings)) if settings.get("transforms") else ()
+    except HeadraceError:  # its status says what is wrong with it
         return ()
 
 
-def columns_of(herder: RestHerder, connector: str) -> list[dict[str, Any]]:
+def columns_of(connector: str, config: Mapping[str, str | None]) -> list[dict[str, Any]]:
     """The same, as `GET /headrace/lineage` has it."""
     return [
         {
@@ -28,5 +27,5 @@ def columns_of(herder: RestHerder, connector: str) -> list[dict[str, Any]]:
             "column": row.column,
             "sources": [{"column": column, "transformation": how} for column, how in row.origins],
         }
-        for row in column_rows(herder, connector)
+        for row in column_rows(config)
     ]

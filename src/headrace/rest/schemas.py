@@ -250,8 +250,8 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "Lineage": _object({
         "nodes": _list(_object({
-            "id": _TEXT, "kind": _one_of(("connector", "topic", "external", "application")), "name": _TEXT,
-            "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic, null: the workers'; the sub-topology."},
+            "id": _TEXT, "kind": _one_of(("connector", "topic", "external", "application", "unknown")), "name": _TEXT,
+            "place": {**_TEXT_OR_NULL, "description": "A topic's cluster, null: the workers'; a table's server; a sub-topology"},
             "state": {**_TEXT_OR_NULL, "description": "A connector's, FAILED if any of its tasks has failed; an application's."},
             "schemas": _list(_object({
                 "part": _one_of(("key", "value")), "id": _INT, "type": _TEXT, "subject": _TEXT, "version": _INT_OR_NULL,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.rest.lineage import APPLICATION, TOPIC, Lineage, LineageEdge, LineageNode, joined
+from headrace.rest.lineage import APPLICATION, Lineage, LineageEdge, LineageNode, joined, topic_node
 
 _SUB_TOPOLOGY = re.compile(r"^ *Sub-topology: (\d+)", re.MULTILINE)
 _SOURCE = re.compile(r"^ *Source: .*?\(topics: \[(.*?)\]\)", re.MULTILINE)
@@ -14,23 +14,28 @@ _SINK = re.compile(r"^ *Sink: .*?\(topic: (.*?)\)$", re.MULTILINE)
 _STORES = re.compile(r"\(stores: \[(.*?)\]\)")
 
 
-def of_application(application: Mapping[str, Any]) -> Lineage:
-    """Its sub-topologies, each with the topics that it reads and writes; internal topics are among them."""
+def of_application(application: Mapping[str, Any], place: str | None = None) -> Lineage:
+    """Its sub-topologies, each with the topics that it reads and writes; internal topics are among them.
+
+    place: of its topics, as of `ClusterNames.place`.
+    """
     internal = {topic["name"] for topic in application["internal_topics"] or ()}
     _, *parts = _SUB_TOPOLOGY.split(application["topology"])
-    return joined(_of_part(application, number, text, internal) for number, text in zip(parts[::2], parts[1::2], strict=True))
+    return joined(
+        _of_part(application, place, number, text, internal) for number, text in zip(parts[::2], parts[1::2], strict=True)
+    )
 
 
-def _of_part(application: Mapping[str, Any], number: str, text: str, internal: set[str]) -> Lineage:
+def _of_part(application: Mapping[str, Any], place: str | None, number: str, text: str, internal: set[str]) -> Lineage:
     name = application["application"]
     here = LineageNode(f"application:{name}/{number}", APPLICATION, name, f"sub-topology {number}", application["state"])
     read = [full_name(name, topic, internal) for topics in _SOURCE.findall(text) for topic in _items(topics)]
     written = [full_name(name, topic, internal) for topic in _SINK.findall(text)]
     stores = (f"{name}-{store}-changelog" for store_names in _STORES.findall(text) for store in _items(store_names))
     written += [topic for topic in stores if topic in internal]
-    topics = [LineageNode(f"topic:{topic}", TOPIC, topic) for topic in dict.fromkeys([*read, *written])]
-    edges = [LineageEdge(f"topic:{topic}", here.id) for topic in read]
-    return Lineage([here, *topics], [*edges, *(LineageEdge(here.id, f"topic:{topic}") for topic in written)])
+    topics = {topic: topic_node(topic, place) for topic in (*read, *written)}
+    edges = [LineageEdge(topics[topic].id, here.id) for topic in read]
+    return Lineage([here, *topics.values()], [*edges, *(LineageEdge(here.id, topics[topic].id) for topic in written)])
 
 
 def _items(text: str) -> list[str]:

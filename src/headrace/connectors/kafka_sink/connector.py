@@ -24,6 +24,11 @@ class KafkaSinkConnector(SinkConnector):
         return KafkaSinkConfig.definition()
 
     @classmethod
+    def copy_of(cls, config: Props, topic: str) -> str:
+        """Its name after the prefix."""
+        return KafkaSinkConfig(config).destination_topics_prefix + topic
+
+    @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Agree: there are no offsets but the group's."""
         return True

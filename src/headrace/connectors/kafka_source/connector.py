@@ -45,6 +45,11 @@ class KafkaSourceConnector(SourceConnector):
         return KafkaSourceConfig.definition()
 
     @classmethod
+    def copy_of(cls, config: Props, topic: str) -> str:
+        """Its name after the prefix."""
+        return KafkaSourceConfig(config).destination_topics_prefix + topic
+
+    @classmethod
     def exactly_once_support(cls, props: Props) -> bool:
         """Yes: each partition has its offset, and the records after it are always the same."""
         return True

@@ -58,6 +58,12 @@ class MirrorSourceConnector(SourceConnector):
         return MirrorSourceConfig.definition()
 
     @classmethod
+    def copy_of(cls, config: Props, topic: str) -> str:
+        """As the replication policy says. Raises ConfigError."""
+        settings = MirrorSourceConfig(config)
+        return settings.policy.remote(settings.source_cluster_alias, topic)
+
+    @classmethod
     def exactly_once_support(cls, config: Props) -> bool:
         """Whether each record can be delivered exactly once: if only committed records are read."""
         return reads_committed(config)

@@ -11,17 +11,21 @@ from starlette.responses import Response
 from headrace.rest import responses
 from headrace.rest.cluster_figures import workers_of
 from headrace.rest.column_lineage import columns_of
+from headrace.rest.connector_lineage import clusters_of, config_of, lineage_of
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
-from headrace.rest.lineage import CONNECTOR, joined, lineage_of
+from headrace.rest.lineage import CONNECTOR, joined
 from headrace.rest.resource import Resource
 from headrace.rest.streams_lineage import of_application
 from headrace.rest.streams_reports import GroupReports, applications
 from headrace.runtime.schema_usage import USAGE
 
 
-def resource(reports: GroupReports, others: WorkerClient) -> Resource:
-    """The resource of a worker; reports: of streams applications; others: asks the other workers."""
+def resource(reports: GroupReports, others: WorkerClient, servers: str) -> Resource:
+    """The resource of a worker.
+
+    reports: of streams applications; others: asks the other workers; servers: the bootstrap servers of the workers.
+    """
     resource = Resource("lineage")
 
     @resource.get("/headrace/lineage", gives={200: "Lineage"})
@@ -35,12 +39,15 @@ def resource(reports: GroupReports, others: WorkerClient) -> Resource:
         """
         reported = reports.read(herder, request, [])
         uses, silent = _uses(herder, request, reported.not_reached)
-        graph = joined([lineage_of(herder, uses), *map(of_application, applications(reported.instances))])
+        streams = applications(reported.instances)
+        clusters = clusters_of(herder, servers, [one["servers"] for one in streams])
+        parts = [of_application(one, clusters.place(one["servers"])) for one in streams]
+        graph = joined([lineage_of(herder, clusters, uses), *parts])
         if connector or topic or application:
             asked = {("connector", connector), ("topic", topic), ("application", application)}
             graph = graph.reached(node.id for node in graph.nodes if (node.kind, node.name) in asked)
         names = [node.name for node in graph.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
-        rows = [row for name in names for row in columns_of(herder, name)]
+        rows = [row for name in names for row in columns_of(name, config_of(herder, name))]
         return responses.ok(graph.body() | {"columns": rows, "not_reached": [*reported.not_reached, *silent]})
 
     def _uses(herder: RestHerder, request: Request, away: Sequence[str]) -> tuple[dict[str, list[Any]], list[str]]:

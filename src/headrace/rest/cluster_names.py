@@ -1,0 +1,44 @@
+"""Which bootstrap servers lead to the same Kafka cluster, as far as configurations say so: no cluster is asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class ClusterNames:
+    """One name for each cluster, however its bootstrap servers are written.
+
+    Lists of servers that have an address in common are of one cluster. Two lists of one cluster without a common address
+    (`localhost` here, a host name there) count as two.
+    """
+
+    def __init__(self, own: str = "", others: Iterable[str] = ()) -> None:
+        """own: the bootstrap servers of the workers; others: those that connectors and applications name."""
+        self._names: dict[str, str | None] = {}
+        self._add(own, None)
+        for servers in others:
+            found = [self._names[address] for address in _addresses(servers) if address in self._names]
+            name = None if None in found else min((one for one in found if one), default=_plain(servers))
+            for address, known in self._names.items():  # two clusters that this list shows to be one
+                if known in found:
+                    self._names[address] = name
+            self._add(servers, name)
+
+    def _add(self, servers: str, name: str | None) -> None:
+        self._names |= dict.fromkeys(_addresses(servers), name)
+
+    def place(self, servers: str | None) -> str | None:
+        """The name of the cluster that these servers lead to; None: that of the workers, also where none are given."""
+        for address in _addresses(servers or ""):
+            if address in self._names:
+                return self._names[address]
+        return _plain(servers) if servers else None
+
+
+def _addresses(servers: str) -> list[str]:
+    """Each `host:port`, without a protocol before it."""
+    return [one.strip().rpartition("://")[2].lower() for one in servers.split(",") if one.strip()]
+
+
+def _plain(servers: str) -> str:
+    return ",".join(one.strip().rpartition("://")[2] for one in servers.split(",") if one.strip())

@@ -1,0 +1,235 @@
+"""What a connector reads and writes: topics in use (KIP-558), stored source partitions, and what its configuration names.
+
+Nothing is guessed: what a connector does not say is a node of its own, of the kind UNKNOWN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.connect_config.validation import connector_class
+from headrace.connectors.base import Connector
+from headrace.connectors.kafka_sink.connector import KafkaSinkConnector
+from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
+from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
+from headrace.errors import HeadraceError
+from headrace.rest import database_names
+from headrace.rest.cluster_names import ClusterNames
+from headrace.rest.column_lineage import column_rows
+from headrace.rest.herder import RestHerder
+from headrace.rest.lineage import (
+    CONNECTOR,
+    EXTERNAL,
+    UNKNOWN,
+    Lineage,
+    LineageEdge,
+    LineageNode,
+    joined,
+    topic_node,
+    with_schemas,
+)
+from headrace.rest.overview import FAILED
+
+Config = Mapping[str, str | None]
+Uses = Sequence[Mapping[str, Any]]
+"""Of schemas, as `SchemaUsage.of` has them."""
+_SOURCE_SERVERS = ("source.bootstrap.servers", "source.cluster.bootstrap.servers")
+_SERVERS = (
+    *_SOURCE_SERVERS,
+    *(f"{kind}.override.bootstrap.servers" for kind in ("producer", "consumer")),
+    "target.bootstrap.servers",
+)
+_KEEPS_THE_TOPIC = ("io.debezium.transforms.ExtractNewRecordState", "ExtractNewRecordState")
+
+
+@dataclass(frozen=True)
+class ConnectorLineage:
+    """The part of the graph that one connector makes."""
+
+    graph: Lineage
+    made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of what that it reads each node that it writes is made, by ids; one that is missing: not known."""
+
+
+def lineage_of(herder: RestHerder, clusters: ClusterNames, uses: Mapping[str, Uses]) -> Lineage:
+    """Of all connectors; what of a connector cannot be read is left out. uses: of schemas, by connector."""
+    return joined(lineage_of_connector(herder, name, clusters, uses.get(name, ())).graph for name in herder.connectors())
+
+
+def clusters_of(herder: RestHerder, servers: str, others: Iterable[str] = ()) -> ClusterNames:
+    """The clusters that configurations name. servers: the bootstrap servers of the workers; others: those of applications."""
+    configs = [config_of(herder, name) for name in sorted(herder.connectors())]
+    return ClusterNames(servers, [*(named for config in configs for key in _SERVERS if (named := config.get(key))), *others])
+
+
+def config_of(herder: RestHerder, connector: str) -> Config:
+    """The configuration of a connector; empty where it has been deleted."""
+    try:
+        return herder.info(connector).config
+    except HeadraceError:
+        return {}
+
+
+def lineage_of_connector(herder: RestHerder, name: str, clusters: ClusterNames, uses: Uses) -> ConnectorLineage:
+    """Of one connector; the connector alone where no more can be read. uses: of schemas, by its tasks."""
+    node = LineageNode(f"connector:{name}", CONNECTOR, name)
+    try:
+        info = herder.info(name)
+        node = replace(node, state=_state(herder, name))
+        partitions = herder.source_partitions(name) if info.type == "source" else []
+        found = of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters)
+        return replace(found, graph=with_schemas(found.graph, uses))
+    except HeadraceError:
+        return ConnectorLineage(Lineage([node], []))
+
+
+def _state(herder: RestHerder, name: str) -> str | None:
+    try:
+        status = herder.status(name)
+    except HeadraceError:  # just created
+        return None
+    failed = any(part["state"] == FAILED for part in (status["connector"], *status["tasks"]))
+    return FAILED if failed else status["connector"]["state"]
+
+
+def of_connector(
+    connector: LineageNode,
+    kind: str,
+    config: Config,
+    topics: Mapping[str, int],
+    partitions: Iterable[Any],
+    clusters: ClusterNames,
+) -> ConnectorLineage:
+    """The lineage of one connector.
+
+    kind: source, sink or unknown; topics: in use, with the time since when; partitions: the source partitions that have offsets.
+    """
+    cls = _class(config)
+    override = f"{'consumer' if kind == 'sink' else 'producer'}.override.bootstrap.servers"
+    here = {name: topic_node(name, clusters.place(config.get(override))) for name in topics}
+    seen = [LineageEdge(node.id, connector.id, topics[n]) if kind == "sink" else LineageEdge(connector.id, node.id, topics[n])
+            for n, node in here.items()]  # fmt: skip
+    if kind == "sink":
+        made_of = _targets(connector.name, cls, config, here, clusters)
+        edges = [LineageEdge(connector.id, node.id) for node in made_of]
+        outside, known = list(made_of), {node.id: [one.id for one in sources] for node, sources in made_of.items() if sources}
+    else:
+        origins, outside = _sources(connector.name, cls, config, here, partitions, clusters)
+        edges = [LineageEdge(node.id, connector.id) for node in outside]
+        known = {here[topic].id: [node.id] for topic, node in origins.items()}
+    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *seen])]), known)
+
+
+def _class(config: Config) -> type[Any] | None:
+    try:
+        return connector_class({key: value for key, value in config.items() if value is not None}, again=False)
+    except HeadraceError:
+        return None
+
+
+def _unknown(connector: str, place: str | None = None) -> LineageNode:
+    return LineageNode(f"unknown:{connector}", UNKNOWN, "not known", place)
+
+
+def _table(database: database_names.NamedDatabase, name: str) -> LineageNode:
+    return LineageNode(f"external:{database.namespace}/{name}", EXTERNAL, name, database.namespace)
+
+
+# ------------------------------------------------------------------------------------------------- sources
+def _sources(
+    connector: str,
+    cls: type[Any] | None,
+    config: Config,
+    here: Mapping[str, LineageNode],
+    partitions: Iterable[Any],
+    clusters: ClusterNames,
+) -> tuple[dict[str, LineageNode], list[LineageNode]]:
+    """What each topic is made of, where that is known; and all that the connector reads. here: the topics that it writes."""
+    outside = list(dict.fromkeys(node for partition in partitions if (node := _source(partition, config, clusters))))
+    outside = outside or _external(config)
+    if outside:
+        return _copied(cls, config, here, outside), outside
+    if not here or (cls is not None and issubclass(cls, MirrorHeartbeatConnector | MirrorCheckpointConnector)):
+        return {}, []  # nothing has been seen so far, or they make their records themselves
+    name = getattr(cls, "plugin_name", config.get("connector.class") or "")
+    database = database_names.captured_by(name, config)
+    if database is None or not keeps_topics(config):
+        return {}, [_unknown(connector, database and database.namespace)]
+    tables = {topic: table for topic in here if (table := database_names.captured_table(name, config, topic))}
+    origins = {topic: _table(database, table) for topic, table in tables.items()}
+    silent = any(topic not in tables and not database_names.without_table(config, topic) for topic in here)
+    return origins, [*dict.fromkeys(origins.values()), *([_unknown(connector, database.namespace)] if silent else [])]
+
+
+def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNode | None:
+    """What a source partition is of: a topic of a Kafka source or of a mirror, or a file."""
+    if not isinstance(partition, dict):
+        return None
+    if "topic:partition" in partition or "topic" in partition:
+        name = str(partition.get("topic") or str(partition["topic:partition"]).rpartition(":")[0])
+        servers = next((addresses for key in _SOURCE_SERVERS if (addresses := config.get(key))), None)
+        return topic_node(name, clusters.place(servers) if servers else str(partition.get("cluster")))
+    if name := partition.get("filename"):
+        return LineageNode(f"external:{name}", EXTERNAL, str(name))
+    return None
+
+
+def _copied(
+    cls: type[Any] | None, config: Config, here: Mapping[str, LineageNode], outside: Sequence[LineageNode]
+) -> dict[str, LineageNode]:
+    """Of which topic each is a copy: by the name that the connector gives it, or there is but one that it can be of."""
+    if len(outside) == 1:
+        return dict.fromkeys(here, outside[0])
+    if cls is None or not keeps_topics(config):
+        return {}
+    copies = {node: _copy_of(cls, config, node.name) for node in outside}
+    return {name: node for node, name in copies.items() if name is not None and name in here}
+
+
+def _copy_of(cls: type[Any], config: Config, topic: str) -> str | None:
+    try:
+        settings = {key: value for key, value in config.items() if value is not None}
+        return cls.copy_of(settings, topic) if issubclass(cls, Connector) else None
+    except HeadraceError:  # a configuration that is not valid: the status says so
+        return None
+
+
+def keeps_topics(config: Config) -> bool:
+    """Whether the chain of a connector leaves the topics of records as they are, for certain."""
+    names = [name.strip() for name in (config.get("transforms") or "").split(",") if name.strip()]
+    kept = [
+        name
+        for name in names
+        if config.get(f"transforms.{name}.type") not in _KEEPS_THE_TOPIC or config.get(f"transforms.{name}.route.by.field")
+    ]
+    if not kept:
+        return True
+    rows = {row.column: row.origins for row in column_rows({**config, "transforms": ",".join(kept)})}
+    return rows.get("topic") == [("topic", "IDENTITY")]
+
+
+def _external(config: Config) -> list[LineageNode]:
+    """The file, or the table or path of a Spark data source, that a configuration names."""
+    if table := config.get("option.dbtable"):
+        database = database_names.of_jdbc(config.get("option.url") or "")
+        return [_table(database, database.table(table))]
+    name = config.get("file") or config.get("option.path")
+    return [LineageNode(f"external:{name}", EXTERNAL, name)] if name else []
+
+
+# ------------------------------------------------------------------------------------------------- sinks
+def _targets(
+    connector: str, cls: type[Any] | None, config: Config, here: Mapping[str, LineageNode], clusters: ClusterNames
+) -> dict[LineageNode, list[LineageNode]]:
+    """What a sink writes, and of which topics each is made; none: not known. here: the topics that it reads."""
+    if named := _external(config):
+        return {node: list(here.values()) for node in named}
+    place = None
+    if cls is not None and issubclass(cls, KafkaSinkConnector):
+        place = clusters.place(config.get("target.bootstrap.servers"))
+        if keeps_topics(config):
+            copies = {name: _copy_of(cls, config, name) for name in here}
+            return {topic_node(copy, place): [here[name]] for name, copy in copies.items() if copy}
+    return {_unknown(connector, place): []} if here else {}
