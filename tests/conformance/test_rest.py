@@ -27,7 +27,7 @@ from tests.support import quick_java
 pytestmark = pytest.mark.slow
 
 Results = list[dict[str, Any]]
-AT_ONCE = 2
+AT_ONCE = 3
 TOOL = Path(__file__).parent / "rest"
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"num.partitions": "3", "default.replication.factor": "1", "log.cleaner.enable": "false"}
@@ -115,7 +115,7 @@ GIVEN: set[int] = set()
 
 @pytest.fixture(scope="module")
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Results]]:
-    """Gives the results of a scenario. All are played from the first call on, two at a time, since most of it is waiting;
+    """Gives the results of a scenario. All are played from the first call on, three at a time, since most of it is waiting;
     each on a cluster of which it is the only user: the tool deletes what appears there.
     """
     mine = [item for item in request.session.items if item.path == request.path]
