@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-WINDOW_KEY = ("k", "w")
-
 
 def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
     """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
