@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from headrace.errors import ConnectError, RetriableError, trace
-from headrace.kafka.failures import failure, make, timed_out
+from headrace.kafka.failures import failure, kafka_failure, timed_out
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_failure_has_kafkas_names(error, code, reason, java_class, retriable):
 
 def test_a_trace_names_the_java_exceptions():
     error = ConnectError("Unable to create topic(s) 't'")
-    error.__cause__ = make("INVALID_CONFIG", "Unknown topic config name: x")
+    error.__cause__ = kafka_failure("INVALID_CONFIG", "Unknown topic config name: x")
     assert trace(error) == (
         "org.apache.kafka.connect.errors.ConnectException: Unable to create topic(s) 't'\n"
         "Caused by: org.apache.kafka.common.errors.InvalidConfigurationException: Unknown topic config name: x\n"

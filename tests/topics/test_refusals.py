@@ -4,7 +4,7 @@
 import pytest
 
 from headrace.errors import ConnectError, RetriableError, trace
-from headrace.kafka.failures import KafkaFailure, make
+from headrace.kafka.failures import KafkaFailure, kafka_failure
 from headrace.topics.creation import topic_creation
 from headrace.topics.refusals import assumption, not_created, not_described
 
@@ -18,7 +18,7 @@ TASK_FAILED = (
 
 
 def failed(code: str) -> KafkaFailure:
-    return make(code, "broker text")
+    return kafka_failure(code, "broker text")
 
 
 @pytest.mark.parametrize(

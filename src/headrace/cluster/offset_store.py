@@ -12,7 +12,7 @@ from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.kafka.confirmed_transactions import write_confirmed
-from headrace.kafka.failures import KafkaFailure, make
+from headrace.kafka.failures import KafkaFailure, kafka_failure
 from headrace.kafka.group_transactions import GroupTransactions, Proof, Write
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 
@@ -90,7 +90,7 @@ class KafkaOffsetStore:
                 self._write_fenced(self._fenced, Write(records), proof, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
-            raise make(error.code, error.reason, sentence) from error
+            raise kafka_failure(error.code, error.reason, sentence) from error
 
     def records(self, connector: str, offsets: Offsets) -> list[list[tuple[str, bytes, bytes | None]]]:
         """The records (topic, key, value) that store each of these offsets. Raises DataError for what cannot be stored."""

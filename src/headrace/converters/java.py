@@ -66,5 +66,5 @@ class JavaHeaderConverter(ChainPlugin, HeaderConverter):
 def _called(run: CompileContext, function: str, id: str, given: Mapping[str, Sql]) -> Sql:
     parts = call("named_struct", *(x for name, sql in given.items() for x in (lit(name), sql)))
     out = run.scope.bind(case([(run.reached(), call(function, lit(id), parts))]))
-    run.thrown(f"{out}.failure")
+    run.fail_with(f"{out}.failure")
     return out

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException
 
-from headrace.kafka.failures import REQUEST_TIMED_OUT, UNREACHABLE, KafkaFailure, failure, kafka_error, make
+from headrace.kafka.failures import REQUEST_TIMED_OUT, UNREACHABLE, KafkaFailure, failure, kafka_error, kafka_failure
 
 _REFUSED = {"_AUTHENTICATION": "SASL_AUTHENTICATION_FAILED", "_SSL": "SSL_HANDSHAKE_FAILED"}
 _NOISE = re.compile(r"^\S+/(?:bootstrap|\d+): | \(after \d+ms in state \w+[^)]*\)")
@@ -35,14 +35,14 @@ class ConnectionDiagnosis:
             return failure(error)
         last, self._last = self._last, None
         if last is not None and last.name() in _REFUSED:
-            return make(
+            return kafka_failure(
                 _REFUSED[last.name()],
                 last.str(),
                 f"The Kafka cluster at '{self.servers}' did not let this client in: {_NOISE.sub('', last.str())}. "
                 "Check security.protocol and the sasl.* and ssl.* settings.",
             )
         detail = f": {_NOISE.sub('', last.str())}" if last is not None else ""
-        return make(
+        return kafka_failure(
             REQUEST_TIMED_OUT,
             f"Could not reach the Kafka cluster at '{self.servers}' within {round(timeout_s, 2):g} s{detail}. "
             "Check bootstrap.servers and security.protocol, and that the brokers are up.",

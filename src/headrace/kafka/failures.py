@@ -120,10 +120,10 @@ def failure(error: KafkaException | KafkaError) -> KafkaFailure:
     text = "The brokers did not acknowledge the record in time." if name == "_MSG_TIMED_OUT" else inner.str()
     if (text.startswith("Broker: ") or name == "_NOENT") and code in _JAVA:  # librdkafka's words: the broker sent none
         text = _JAVA[code][1]
-    return make(code, text)
+    return kafka_failure(code, text)
 
 
-def make(code: str, reason: str, message: str | None = None) -> KafkaFailure:
+def kafka_failure(code: str, reason: str, message: str | None = None) -> KafkaFailure:
     """A KafkaFailure of the class that fits its code."""
     kind = RetriableKafkaFailure if code in _RETRIABLE else KafkaFailure
     return kind(code, reason, message)
@@ -133,9 +133,9 @@ def from_java(java_class: str, reason: str, message: str | None = None) -> Kafka
     """A KafkaFailure for an exception of the Java clients, by the name of its class."""
     name = java_class.rpartition(".")[2]
     code = next((code for code, (exception, _) in _JAVA.items() if exception == name), "UNKNOWN_SERVER_ERROR")
-    return make(code, reason, message)
+    return kafka_failure(code, reason, message)
 
 
 def timed_out(message: str) -> KafkaFailure:
     """Something took longer than it may; retriable, the Java clients' TimeoutException."""
-    return make(REQUEST_TIMED_OUT, message)
+    return kafka_failure(REQUEST_TIMED_OUT, message)

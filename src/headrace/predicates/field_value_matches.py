@@ -13,7 +13,7 @@ from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
 from headrace.values.field_path import field_path
-from headrace.values.record import opened
+from headrace.values.record import open_struct
 from headrace.values.sql import Sql, both, case, either, lit, negated
 from headrace.values.text import header_text
 from headrace.values.value import Case, Value, only_when
@@ -120,6 +120,6 @@ def _leaves(run: CompileContext, value: Value, path: tuple[str, ...]) -> Iterato
         typed = a.value
         if typed.kind not in ("map", "struct") or (typed.kind == "struct") != (typed.schema is not None):
             continue
-        table = opened(run, typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)])))
+        table = open_struct(run, typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)])))
         if table.schema is None or path[0] in table.fields:
             yield from _leaves(run, only_when(a.when, table.get(path[0])), path[1:])

@@ -24,7 +24,7 @@ class JavaPredicate(ChainPlugin, Predicate):
         id = self.call_id("test", lambda: self._request(record))
         called = f"headrace_plugin_predicate({lit(id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
-        run.thrown(f"{out}.failure")
+        run.fail_with(f"{out}.failure")
         return f"coalesce({out}.holds, false)"
 
     def _request(self, record: ConnectRecord) -> Mapping[str, Any]:

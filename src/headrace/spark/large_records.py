@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import ConnectError
-from headrace.kafka.failures import make
+from headrace.kafka.failures import kafka_failure
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER, origin_columns
 from headrace.spark.reports import reports, text_of
 from headrace.values.sql import call, lit, quoted
@@ -63,7 +63,7 @@ def _limit(limits: Mapping[str, int]) -> Column:
     return column
 
 
-def found(error: BaseException) -> LargeRecord | None:
+def record_named_in(error: BaseException) -> LargeRecord | None:
     """The record that a guarded write has failed at, None if it failed for another reason."""
     for report in reports(_KIND, error):
         size, *rest = report.split(_NEXT)
@@ -91,7 +91,7 @@ def too_large(record: LargeRecord, words: str = _REFUSAL) -> ConnectError:
         "Raise max.message.bytes of the topic (or message.max.bytes of its brokers) and, above 32 MiB, "
         "producer.override.max.request.size and producer.override.buffer.memory of the connector."
     )
-    error.__cause__ = make("MESSAGE_TOO_LARGE", words)
+    error.__cause__ = kafka_failure("MESSAGE_TOO_LARGE", words)
     return error
 
 

@@ -85,7 +85,7 @@ class TopicWriter:
 
     def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
         """What to raise if a record was too large, None if none was."""
-        record = large_records.found(error)
+        record = large_records.record_named_in(error)
         if record is None:
             cause = failure.root(error)
             refused = cause.java_class.endswith("RecordTooLargeException") and not frame.isStreaming  # which cannot be read again

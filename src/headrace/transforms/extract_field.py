@@ -10,7 +10,7 @@ from headrace.config.example import Example
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.field_path import field_path
-from headrace.values.record import members, null, opened
+from headrace.values.record import members, null, open_struct
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, case, lit
 from headrace.values.value import Case, OpenStruct, Value, always, combined, mapped, only_when, or_null
@@ -104,7 +104,7 @@ class ExtractField(PartTransformation):
                     cases += only_when(a.when, self._leaf_of_null(run, typed.schema, path))
                 elif typed.kind in ("map", "struct") and (typed.kind == "struct") == (typed.schema is not None):
                     guarded = typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)]))
-                    cases += only_when(a.when, self._field(run, opened(run, guarded), path))
+                    cases += only_when(a.when, self._field(run, open_struct(run, guarded), path))
                 elif typed.schema is not None:
                     run.fail(None, lit("Cannot look up fields on non-struct type"))
                 else:

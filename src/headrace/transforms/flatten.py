@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.record import members, nulls, of_null, opened, struct
+from headrace.values.record import members, nulls, of_null, open_struct, struct
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
@@ -63,7 +63,7 @@ class Flatten(PartTransformation):
                 run.fail(None, lit(f"Flatten transformation does not support MAP for record with schemas (for field {full})."))
             elif schema.type == "struct":
                 inner = next((a.value for a in value if a.value.kind == "struct"), None)
-                table = opened(run, inner) if inner else of_null(schema)
+                table = open_struct(run, inner) if inner else of_null(schema)
                 self._flatten(run, into, full, table, optional or inner_schema(value).optional)
             elif full in into:
                 run.fail(

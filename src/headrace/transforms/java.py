@@ -50,7 +50,7 @@ class JavaTransformation(ChainPlugin, Transformation):
         id = self.call_id(tuple(stage["alias"] for stage in stages), request)
         called = f"headrace_plugin_stages({lit(id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
-        run.thrown(f"{out}.failure")
+        run.fail_with(f"{out}.failure")
         key, value = (self._learned[run.chain, part].read(run, out, part) for part in ("key", "value"))
         return replace(
             record,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import ConfigError
 from headrace.values import results
 from headrace.values.kinds import JAVA
-from headrace.values.record import opened, struct
+from headrace.values.record import open_struct, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import case, lit, negated
 from headrace.values.value import Case, OpenStruct, Value, combined, only_when, present
@@ -125,7 +125,7 @@ def with_field(run: CompileContext, table: OpenStruct, path: tuple[str, ...], re
         if typed.kind == ("struct" if schema else "map"):
             guarded = typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
             with run.only(a.when):
-                cases.append(Case(a.when, struct(with_field(run, opened(run, guarded), tuple(rest), result))))
+                cases.append(Case(a.when, struct(with_field(run, open_struct(run, guarded), tuple(rest), result))))
             continue
         if typed.kind != "null":
             expected = "Struct objects supported" if schema else "Map objects supported in absence of schema"

@@ -9,7 +9,7 @@ from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.values.record import copied, opened
+from headrace.values.record import copied, open_struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined
@@ -65,7 +65,7 @@ class SetSchemaMetadata(PartTransformation):
             if schema.type != "struct":  # Kafka copies the schema's fields whatever its type
                 run.fail(a.when, lit("Cannot list fields on non-struct type"))
                 continue
-            table = None if a.value.kind == "null" else self._copied(opened(run, a.value), changed)
+            table = None if a.value.kind == "null" else self._copied(open_struct(run, a.value), changed)
             cases.append(Case(a.when, replace(a.value, schema=changed, table=table)))
         return replace(record, **{self.target: combined(cases)})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.values.kinds import INTEGERS
 from headrace.values.kinds import of_schema as kind_of
-from headrace.values.record import opened
+from headrace.values.record import open_struct
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from headrace.values.sql import NEVER, Sql, call, case, lit, quoted
 from headrace.values.value import Case, TypedValue, Value
@@ -75,7 +75,7 @@ _VARIANT = Shape("VARIANT")
 
 def types(record: ConnectRecord) -> dict[str, str]:
     """The Spark type of each name, as DDL."""
-    return {**_TYPES, "key": united(record.key).ddl, "value": united(record.value).ddl}
+    return {**_TYPES, "key": common_shape(record.key).ddl, "value": common_shape(record.value).ddl}
 
 
 def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
@@ -90,8 +90,8 @@ def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
 
 
 def column(run: CompileContext, value: Value, name: str) -> Sql:
-    """A value as one column of the type that it has (`united`)."""
-    present, wanted = _present(value), united(value)
+    """A value as one column of the type that it has (`common_shape`)."""
+    present, wanted = _present(value), common_shape(value)
     if wanted == shape(value):
         return _sql(run, value, wanted, name)
     branches = []
@@ -103,7 +103,7 @@ def column(run: CompileContext, value: Value, name: str) -> Sql:
     return case(branches, f"cast(NULL as {wanted.ddl})")
 
 
-def united(value: Value) -> Shape:
+def common_shape(value: Value) -> Shape:
     """The type of a value; of structs of several schemas that of a struct of all their fields; else VARIANT if there are several.
 
     Of fields with one name and several types, structs become one likewise, integers and floats take the widest, all others
@@ -274,7 +274,7 @@ def _typed(run: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
     typed, sql = a.value, a.value.sql
     if shape.fields:
         guarded = typed if typed.table or a.when is None else TypedValue(typed.kind, case([(a.when, sql)]), typed.schema)
-        table = opened(run, guarded)
+        table = open_struct(run, guarded)
         return call("named_struct", *(x for n, s in shape.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
     if typed.kind == "decimal":
         cast = f"try_cast({sql} as {shape.ddl})"

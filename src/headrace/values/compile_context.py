@@ -70,7 +70,7 @@ class CompileContext:
         if condition != NEVER:
             self._faults.append(Fault(condition, java_class, message, cause))
 
-    def thrown(self, failure: Sql) -> None:
+    def fail_with(self, failure: Sql) -> None:
         """Records for which this column is not NULL fail with what a plugin has thrown (`Fault.thrown`)."""
         self._faults.append(Fault(both(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure))
 

@@ -70,7 +70,7 @@ def members(
         if typed.kind == "null" and null_passes:
             continue
         if (typed.schema is None and typed.kind == "map") or (typed.schema is not None and typed.kind == "struct"):
-            yield a.when, typed, opened(run, typed)
+            yield a.when, typed, open_struct(run, typed)
         else:
             expected = "Map objects supported in absence of schema" if typed.schema is None else "Struct objects supported"
             actual = "null" if typed.kind == "null" else kinds.JAVA[typed.kind]
@@ -89,7 +89,7 @@ def nulls(value: Value) -> Value:
     return tuple(a for a in value if a.value.kind == "null" or (a.value.schema is not None and a.value.kind != "struct"))
 
 
-def opened(run: CompileContext, typed: TypedValue) -> OpenStruct:
+def open_struct(run: CompileContext, typed: TypedValue) -> OpenStruct:
     """The members of a map or struct."""
     if typed.table is not None:
         return typed.table

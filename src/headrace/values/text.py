@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.record import opened
+from headrace.values.record import open_struct
 from headrace.values.sql import Sql, base64_text, call, case, concat, lit
 from headrace.values.value import TypedValue, Value
 from headrace.values.writing import JsonWriter
@@ -62,7 +62,7 @@ def java_text(run: CompileContext, typed: TypedValue) -> Sql:
 
 def _struct_text(run: CompileContext, typed: TypedValue) -> Sql:
     """`Struct{a=1,b=x}`, without the fields that are null."""
-    table = opened(run, typed)
+    table = open_struct(run, typed)
     parts = [concat_if(name, value, run) for name, value in table.fields.items()]
     return concat(lit("Struct{"), call("concat_ws", lit(","), *parts), lit("}"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.values.record import opened
+from headrace.values.record import open_struct
 from headrace.values.sql import case, lit
 from headrace.values.value import Case, Value, combined, only_when, or_null
 
@@ -26,7 +26,7 @@ def row_after(run: CompileContext, value: Value) -> Value:
         if typed.kind not in ("map", "struct"):
             run.fail(a.when, lit("The value is no change event of Debezium: it is no object"))
             continue
-        table = opened(run, typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)])))
+        table = open_struct(run, typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)])))
         missing = [name for name in _MEMBERS if table.schema is not None and name not in table.fields]
         if missing:
             run.fail(a.when, lit(f"The value is no change event of Debezium: it has no field {missing[0]}"))
