@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import structlog
 from headrace.converters.base import load
 from headrace.errors import ConfigError, DataError
 from headrace.registry.client import RegisteredSchema
+from headrace.registry.other_options import FIXED, IGNORED
 from headrace.registry.usage import SchemaUse
 from headrace.testing.registry import SchemaRegistry
 from headrace.values.schema import DECIMAL, Schema
@@ -152,6 +154,12 @@ def test_an_option_changes_what_it_is_for(effect: Effect) -> None:
     (AVRO, "bearer.auth.credentials.source", "SASL_OAUTHBEARER_INHERIT", "SASL_OAUTHBEARER_INHERIT and CUSTOM are not supported"),
     (AVRO, "schema.registry.url", " ", "schema.registry.url"),
     (AVRO, "schema.registry.url", "localhost:8081", "it has to begin with http:// or https://"),
+    (AVRO, "value.schema.id.serializer", "io.confluent.kafka.serializers.schema.id.HeaderSchemaIdSerializer",
+     "the id of the schema is written before the data, and never into a header; the only value is io.confluent.kafka"),
+    (AVRO, "value.schema.id.deserializer", "io.confluent.kafka.serializers.schema.id.PrefixSchemaIdDeserializer", "header first"),
+    (PROTOBUF, "use.latest.with.metadata", "application.version=1", "a version is not chosen by its metadata"),
+    (PROTOBUF, "skip.known.types", "false", "are known, and not registered; the only value is true"),
+    (JSON_SCHEMA, "schema.format", "resolved", "schemas are registered and asked for as they are"),
     (JSON_SCHEMA, "decimal.format", "HEX", "it has to be BASE64 or NUMERIC"),
     (JSON_SCHEMA, "preserve.additional.properties", "true", "Connect data here has no variants"),
 ])  # fmt: skip
@@ -325,6 +333,60 @@ def test_subjects_are_named_by_the_strategy(registry: SchemaRegistry, name: str,
     one = made(name, registry.url, value_subject_name_strategy=full, key_subject_name_strategy="unknown to values")
     one.learn_value(struct("a", name="a.R"), "orders")
     assert list(registry.store.subjects) == [subject]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_options_with_one_value_may_be_set_to_it(name: str) -> None:
+    with structlog.testing.capture_logs() as logs:
+        load(name, {"schema.registry.url": AWAY, **{option: fixed.value for option, fixed in FIXED.items()}}, is_key=False)
+    assert not logs
+
+
+# all that the configurations of Confluent's converters and of their serializers declare, without schema.registry.ssl.* and
+# request.header.*
+CONFLUENTS = """
+schema.registry.url max.schemas.per.subject normalize.schemas auto.register.schemas propagate.schema.tags use.schema.id
+id.compatibility.strict use.latest.version latest.compatibility.strict latest.cache.size latest.cache.ttl.sec
+use.latest.with.metadata schema.format rule.executors rule.actions rule.service.loader.enable basic.auth.credentials.source
+bearer.auth.credentials.source schema.registry.basic.auth.user.info basic.auth.user.info bearer.auth.token
+bearer.auth.issuer.endpoint.url bearer.auth.client.id bearer.auth.client.secret bearer.auth.scope bearer.auth.scope.claim.name
+bearer.auth.sub.claim.name bearer.auth.identity.pool.id bearer.auth.logical.cluster bearer.auth.cache.expiry.buffer.seconds
+bearer.auth.custom.provider.class context.name.strategy key.subject.name.strategy key.schema.id.serializer
+key.schema.id.deserializer value.subject.name.strategy value.schema.id.serializer value.schema.id.deserializer schema.reflection
+proxy.host proxy.port http.connect.timeout.ms http.read.timeout.ms max.retries retries.wait.ms retries.max.wait.ms
+avro.use.logical.type.converters avro.reflection.allow.null avro.remove.java.properties skip.known.types reference.lookup.only
+reference.subject.name.strategy json.fail.invalid.schema json.fail.unknown.properties json.indent.output
+json.write.dates.iso8601 json.schema.spec.version json.oneof.for.nullables json.default.property.inclusion
+"""
+
+
+def test_every_option_of_confluents_is_honoured_refused_or_ignored_with_a_warning() -> None:
+    declared = {option for name in TYPES for option in type(made(name)).definition().names}
+    with structlog.testing.capture_logs() as logs:
+        given = dict.fromkeys(set(CONFLUENTS.split()) - declared - FIXED.keys(), "on")
+        load(AVRO, {**given, "schema.registry.url": AWAY}, is_key=False)
+    assert logs[0]["options"].split(", ") == sorted(given)
+    assert given.keys() >= IGNORED and not declared & (IGNORED | FIXED.keys())
+
+
+def test_the_documentation_has_the_options_that_are_not_honoured() -> None:
+    text = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")
+    table = text.partition("## Options that are not honoured")[2].partition("\n## ")[0]
+    named = {name for row in table.splitlines() if row.startswith("|") for name in re.findall(r"`([\w.*-]+)`", row.split("|")[1])}
+    assert named == {*FIXED, *IGNORED, "rule.*", "context.name.strategy", "key.subject.name.strategy",
+                     "value.subject.name.strategy", "bearer.auth.credentials.source", "preserve.additional.properties",
+                     "latest.cache.size", "schemas.cache.config", "schemas.cache.size"}  # fmt: skip
+
+
+def test_the_schema_of_an_id_has_to_read_the_data_unless_that_does_not_matter(registry: SchemaRegistry) -> None:
+    registry.register("orders-value", avro({"name": "a", "type": ["null", "int"], "default": None}, {"name": "b", "type": "int"}))
+    by_id = {"auto_register_schemas": "false", "use_schema_id": "1"}
+    with pytest.raises(DataError, match=r"Incompatible schema .*, with the id 1, for schema .*Set id.compatibility.strict=false"):
+        made(AVRO, registry.url, **by_id).learn_value(struct("a"), "orders")
+    registry.register("others-value", avro({"name": "a", "type": ["null", "int"], "default": None}))
+    other = made(AVRO, registry.url, **{**by_id, "use_schema_id": "2"})
+    other.learn_value(struct("a"), "orders")
+    assert written(other) == [(2, "orders-value")]
 
 
 def test_what_is_not_there_is_ignored_with_a_warning() -> None:

@@ -17,6 +17,7 @@ import structlog
 from headrace.converters.base import Converter, schema_id_header
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
+from headrace.registry import other_options
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
 from headrace.registry.errors import RegistryError
 from headrace.registry.newest import NewestVersions
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_VALIDATES = ("json.fail.invalid.schema", "true")
 _ID_SIZE = 5  # a byte 0 before it
 _GUID_SIZE = 17  # a byte 1 before it
 _GUID_LENGTH = 36  # as text; ids are shorter, and may have a sign
@@ -76,8 +76,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
         super().__init__(props, is_key)
         self._settings = registry_settings(self)
-        ignored = sorted(name for name, value in props.items() if name.startswith("rule.") or (name, value) == _VALIDATES)
-        if ignored:
+        if ignored := other_options.ignored(props):
             log.warning("converter.options.ignored", options=", ".join(ignored))
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; those asked for last at the end
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
@@ -87,8 +86,9 @@ class RegisteredConverter(RegistryConfig, Converter):
         self.uses = SchemaUses()
 
     def check(self) -> None:
-        """Refuse strategies that are not there."""
+        """Refuse strategies that are not there, and options of Confluent's that would change the data."""
         _ = self._strategy
+        other_options.refuse(self.originals)
         if self.context_name_strategy != NO_CONTEXT:
             raise ConfigError.invalid("context.name.strategy", self.context_name_strategy, f"there is {NO_CONTEXT}")
 
@@ -352,13 +352,12 @@ class RegisteredConverter(RegistryConfig, Converter):
             target = RegisteredSchema(self._auto(subject, text, register), self.type, text)
         elif self.use_schema_id >= 0:
             target = registry.schema(self.use_schema_id)
+            if self.id_compatibility_strict:
+                self._check(target, text, f"with the id {target.id}", "id.compatibility.strict")
         elif self.use_latest_version:
             target = self._newest.of(registry, subject)
-            if self.latest_compatibility_strict and (problems := self.unreadable(target, text)):
-                raise DataError(
-                    f"Incompatible schema {target.text}, the newest of subject {subject}, for schema {text}: "
-                    f"{'; '.join(problems)}. Set latest.compatibility.strict=false to disable this check"
-                )
+            if self.latest_compatibility_strict:
+                self._check(target, text, f"the newest of subject {subject}", "latest.compatibility.strict")
         else:
             target = RegisteredSchema(registry.lookup(subject, text, self.type, self.normalize_schemas), self.type, text)
         writing = self.writing(schema, target)
@@ -366,6 +365,12 @@ class RegisteredConverter(RegistryConfig, Converter):
             place = subject, registry.version_in(subject, target.id)
             self.uses.add("written", self.part, target.id, self.type, place, schema)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
+
+    def _check(self, target: RegisteredSchema, text: str, which: str, option: str) -> None:
+        """Raise DataError if a schema cannot read what is written with a text."""
+        if problems := "; ".join(self.unreadable(target, text)):
+            to_disable = f"Set {option}=false to disable this check"
+            raise DataError(f"Incompatible schema {target.text}, {which}, for schema {text}: {problems}. {to_disable}")
 
     def _auto(self, subject: str, text: str, register: bool) -> int:
         most, normalize = self.max_schemas_per_subject, self.normalize_schemas

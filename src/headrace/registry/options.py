@@ -65,6 +65,9 @@ class RegistryConfig(Config):
         importance=_LOW,
         doc="Write with the schema of this id; only without auto.register.schemas. -1: none.",
     )
+    id_compatibility_strict: bool = flag(
+        "id.compatibility.strict", True, "With use.schema.id: refuse data that is not valid by the schema of that id."
+    )
     normalize_schemas: bool = flag("normalize.schemas", False, "Have the registry take schemas that mean the same for the same.")
     max_schemas_per_subject: int = option(
         "max.schemas.per.subject",
