@@ -47,6 +47,18 @@ def test_a_schema_is_registered_and_asked_for_once(registry: SchemaRegistry) -> 
     assert one.schema(registry.store.schemas[id].guid).id == id
 
 
+def test_answers_that_were_not_used_for_longest_are_asked_for_again(
+    registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.registry.client._ANSWERS", 3)
+    ids = [registry.register(f"s{n}", {"type": "fixed", "name": "F", "size": n}) for n in range(1, 5)]
+    one = client(registry.url)
+    for id in [*ids[:3], ids[0], ids[3], ids[0], ids[1]]:  # the fourth drives out the second, which was not used since
+        one.schema(id)
+    asked = [int(request.rpartition("/")[2]) for request in registry.requests if request.startswith("GET /schemas/ids/")]
+    assert asked == [*ids, ids[1]]
+
+
 def test_a_subject_may_have_any_name(registry: SchemaRegistry) -> None:
     assert client(registry.url).register("a/b c?-value", TEXT) == 1
     assert list(registry.store.subjects) == ["a/b c?-value"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import json
+import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.connect_config.common import SourceConnectorConfig
@@ -67,3 +71,27 @@ def test_a_converter_that_registers_schemas_shares_no_plan(spark: SparkSession) 
             "value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schema.registry.url": registry.url,
         }  # fmt: skip
         assert plans(spark, "a", config).first() is not plans(spark, "a", config).first()
+
+
+def test_of_many_schemas_the_plans_that_were_asked_for_last_are_kept_and_others_are_made_again(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.runtime.feed_plans._PLANS", 2)
+    monkeypatch.setattr("headrace.runtime.chain._FULL", 1)
+    avro = "io.confluent.connect.avro.AvroConverter"
+    with SchemaRegistry() as registry:
+        needs = [json.dumps({"value": str(registry.register(f"s{n}", {"type": "fixed", "name": "F", "size": n}))})
+                 for n in range(1, 4)]  # fmt: skip
+        config = {"source.value.converter": avro, "source.value.converter.schema.registry.url": registry.url}
+        many = plans(spark, "a", config)
+        references = []
+        for need in needs:
+            [(plan, knows)] = many.after([need])
+            assert knows == [need]
+            references.append(weakref.ref(plan))
+        del plan
+        gc.collect()
+        assert [reference() is not None for reference in references] == [False, True, True]
+        [(_, knows)] = many.after(needs[:1])
+        gc.collect()
+        assert (knows, [reference() is not None for reference in references]) == (needs[:1], [False, False, True])

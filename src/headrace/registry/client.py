@@ -1,8 +1,9 @@
-"""A registry: schemas by their ids, and ids of schemas. What does not change is asked for once."""
+"""A registry: schemas by their ids, and ids of schemas. What does not change is asked for once, as long as it is used."""
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,9 @@ from headrace.registry.http import RegistryHttp
 from headrace.registry.settings import RegistrySettings
 
 T = TypeVar("T")
+
+_ANSWERS = 20_000
+"""That are kept: those of some 5,000 schemas, of which each is asked for in four ways."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Registry:
     def __init__(self, settings: RegistrySettings) -> None:
         self._http = RegistryHttp(settings)
         self._lock = threading.Lock()
-        self._known: dict[tuple[object, ...], Any] = {}
+        self._known: OrderedDict[tuple[object, ...], Any] = OrderedDict()  # those used last at the end
 
     def schema(self, id: int | str) -> RegisteredSchema:
         """The schema of an id, or of a GUID."""
@@ -115,10 +119,13 @@ class Registry:
     def _once(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
         with self._lock:
             if key in self._known:
+                self._known.move_to_end(key)
                 return self._known[key]
         answer = ask()
         with self._lock:
             self._known[key] = answer
+            if len(self._known) > _ANSWERS:
+                self._known.popitem(last=False)
         return answer
 
 

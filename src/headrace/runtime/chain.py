@@ -303,6 +303,10 @@ class FeedChain(TaskChain):
         self._compiled = None
         return plane.plan_of(self.lane_columns(columns))
 
+    def forget(self) -> None:
+        """Forget what was compiled; it is compiled again when it is needed."""
+        self._compiled = None
+
     def literals(self) -> dict[str, str]:
         """What is known for writing keys and values now, as it stands in a plan."""
         return {part: known() for part, known in self.compiled().known.items()}

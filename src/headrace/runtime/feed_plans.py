@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_PLANS = 512  # that are kept; an older one is made again if a record needs it
+_PLANS = 512  # that are kept; one that was not asked for as long is made again if a record needs it
 
 
 @dataclass
@@ -54,6 +55,11 @@ class _KnownChain:
             self.plan, self.literals = plan, self.chain.literals()
         return self.plan
 
+    def forget(self) -> None:
+        """Keep nothing but the names of what it knows."""
+        self.plan, self.literals = None, {}
+        self.chain.forget()
+
     def learn(self, need: Mapping[str, Any]) -> None:
         """Learn what a record needs. Raises RetriableError if that cannot be done now."""
         if self.chain.outdates_plan(need):
@@ -71,6 +77,7 @@ class FeedPlans:
         for chains that are the same; None if that is not known.
         """
         self._spark, self._chain_of, self._writers, self._made_from = spark, chain, writers, made_from
+        self._kept: OrderedDict[int, _KnownChain] = OrderedDict()  # with a plan, by number; those asked for last at the end
 
     def first(self) -> Any | str:
         """The plan before any record was read; a text if the chain does not go record by record: the operator that does not.
@@ -91,7 +98,7 @@ class FeedPlans:
         """
         asked = [self._learned(need) for need in needs]
         return [
-            (known_chain.planned(self._columns), sorted(known_chain.needs))
+            (self._planned(known_chain), sorted(known_chain.needs))
             for known_chain in {id(known_chain): known_chain for known_chain in asked}.values()
         ]
 
@@ -104,12 +111,20 @@ class FeedPlans:
         """The plans, as `after` has them, for which something else holds now (latest.cache.ttl.sec); raises what it does."""
         if not self._chain.renew():
             return []
-        planned = [known_chain for known_chain in self._chains if known_chain.plan is not None]
-        return [(known_chain.planned(self._columns), sorted(known_chain.needs)) for known_chain in planned]
+        return [(self._planned(known_chain), sorted(known_chain.needs)) for known_chain in list(self._kept.values())]
 
     def again(self) -> Any:
         """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
-        return self._chains[-1].planned(self._columns)
+        return self._planned(self._chains[-1])
+
+    def _planned(self, known_chain: _KnownChain) -> Any:
+        """The plan of a chain; that of the one that was asked for longest ago is forgotten. Raises what `again` does."""
+        plan = known_chain.planned(self._columns)
+        self._kept[known_chain.chain.number] = known_chain
+        self._kept.move_to_end(known_chain.chain.number)
+        if len(self._kept) > _PLANS:
+            self._kept.popitem(last=False)[1].forget()
+        return plan
 
     def _learned(self, need: str) -> _KnownChain:
         """The chain that knows what a record needs."""
@@ -128,8 +143,6 @@ class FeedPlans:
     def _with_room(self) -> _KnownChain:
         if self._chains[-1].chain.is_full:
             self._chains.append(_KnownChain(self._chain.another(len(self._chains))))
-            for old in self._chains[:-_PLANS]:
-                old.plan = None
         return self._chains[-1]
 
     def _make(self) -> Any | str:
