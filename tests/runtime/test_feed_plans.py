@@ -84,12 +84,7 @@ def test_of_many_schemas_the_plans_that_were_asked_for_last_are_kept_and_others_
                  for n in range(1, 4)]  # fmt: skip
         config = {"source.value.converter": avro, "source.value.converter.schema.registry.url": registry.url}
         many = plans(spark, "a", config)
-        references = []
-        for need in needs:
-            [(plan, knows)] = many.after([need])
-            assert knows == [need]
-            references.append(weakref.ref(plan))
-        del plan
+        references = [weakref.ref(many.after([need])[0][0]) for need in needs]
         gc.collect()
         assert [reference() is not None for reference in references] == [False, True, True]
         [(_, knows)] = many.after(needs[:1])
