@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
 
 from headrace.background import in_background
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka import coalesced_requests
 from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import CoalescedRequest, latest_offsets, topics
+from headrace.kafka.coalesced_requests import CoalescedRequest, Patience, latest_offsets, topics
 from headrace.kafka.groups import Partition
 from tests.clusters import Cluster, record
 from tests.support import wait_until
@@ -74,8 +75,37 @@ def test_of_many_who_ask_a_cluster_that_says_nothing_one_after_the_other_only_th
     monkeypatch.setattr(coalesced_requests, "_PATIENCE_S", 3600.0)  # who waits now does so until this test gives up
     with pytest.raises(HeadraceError, match="has not answered"):
         in_background(lambda: silent.of(["a"]), "second").result(WAIT_S)
+    wait_until(lambda: silent.silent_since_ms is not None, WAIT_S, "it is known to be silent")
+    assert abs(time.time() * 1000 - (silent.silent_since_ms or 0)) < WAIT_S * 1000
     answers.set()
     wait_until(lambda: _known(silent, ["a"]) == {"a": 1}, WAIT_S, "the answer")
+    assert silent.silent_since_ms is None
+
+
+def test_clusters_that_say_nothing_are_waited_for_half_a_second_in_five_all_together() -> None:
+    patience, never, begun = Patience(), threading.Event(), time.monotonic()
+    assert patience.left_s(begun) == 0.5
+    assert not patience.wait(never, begun + 600)
+    assert patience.left_s(time.monotonic()) < 0.01
+    assert not patience.wait(never, begun + 600)  # returns at once: there is nothing left
+    assert patience.left_s(begun + 600) == 0.5
+
+
+def test_since_when_a_cluster_is_silent_is_since_the_first_request_without_an_answer() -> None:
+    request = CoalescedRequest[str, int](_refuse)
+    assert request.silent_since_ms is None
+    wait_until(lambda: _known(request, ["a"]) is None and request.silent_since_ms, WAIT_S, "the error")
+    first, asked = request.silent_since_ms, _ASKED[0]
+    wait_until(lambda: _known(request, ["b"]) is None and _ASKED[0] > asked, WAIT_S, "it is asked again")
+    assert request.silent_since_ms == first
+
+
+_ASKED = [0]
+
+
+def _refuse(_keys: list[str], _timeout_s: float) -> dict[str, int]:
+    _ASKED[0] += 1
+    raise RetriableError("It is away.")
 
 
 def _known(request: CoalescedRequest[Key, int], keys: list[Key]) -> dict[Key, int] | None:

@@ -80,6 +80,48 @@ def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page
     assert "far" in page.get("/ui").text
 
 
+SINCE_MS = 1_700_000_000_000
+
+
+def test_the_overview_names_the_clusters_that_give_no_answer_and_since_when(serve: Callable[..., Client], herder: MemoryHerder):
+    client = serve()
+    page = Page(client)
+    for name, servers in (("far", "eu:9092"), ("further", "eu:9092"), ("hidden", "${env:FAR}")):
+        herder.create(name, {**CONFIG, "name": name, "source.bootstrap.servers": servers})
+        herder.metrics.task(name, 0, "source").follow_lag(lambda: None, lambda: SINCE_MS)
+        herder.metrics.task_state(name, 0, "RUNNING")
+    found = client("GET", "/headrace/overview?q=eu:9092").json
+    assert found["clusters_away"] == [
+        {"cluster": "${env:FAR}", "since_ms": SINCE_MS, "connectors": 1},
+        {"cluster": "eu:9092", "since_ms": SINCE_MS, "connectors": 2},
+    ]
+    sentence = "The cluster eu:9092 has given no answer since 2023-11-14 22:13:20 UTC."
+    assert [row["problem"] for row in found["connectors"]] == [sentence] * 2
+    assert "The cluster eu:9092 gives no answer" in page.get("/ui").text
+    assert sentence in page.get("/ui/connector?name=far").text
+
+
+class GroupIsSilent(KnowingHerder):
+    """A worker whose own cluster does not say who is in the group."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = threading.Event()
+
+    def workers(self) -> list[str]:
+        self.answers.wait(600)
+        return [self.worker_id, "other:8083"]
+
+
+def test_the_overview_does_not_wait_for_the_cluster_of_the_workers(serve: Callable[..., Client]):
+    herder = GroupIsSilent()
+    client = serve(herder=herder)
+    herder.create("c", dict(CONFIG))
+    assert client("GET", "/headrace/overview").json["counts"]["workers"] == 1  # answered while nobody else is
+    herder.answers.set()
+    wait_until(lambda: client("GET", "/headrace/overview").json["counts"]["workers"] == 2, 60, "the group")
+
+
 class SourceIsSilent(KnowingHerder):
     """A worker with a connector whose source cluster takes requests, and does not answer them."""
 

@@ -90,6 +90,10 @@ class FeedOwner(ABC):
         """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
         return None
 
+    def silent_since_ms(self) -> int | None:
+        """Since when (epoch ms) what is read from has given no answer when `behind` asked it; None: it does, or is not asked."""
+        return None
+
 
 class FeedTask(OffsetTask, FeedOwner):
     """A task whose records the data plane moves: from partitions of a Kafka cluster, or files, to topics, record by record.

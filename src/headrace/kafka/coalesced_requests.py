@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
@@ -11,9 +12,39 @@ from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.groups import Partition
 
-_FRESH_S, _WANTED_S, _TIMEOUT_S, _PATIENCE_S = 1.0, 60.0, 5.0, 0.5
+_FRESH_S, _WANTED_S, _TIMEOUT_S = 1.0, 60.0, 5.0
+_PATIENCE_S, _PATIENCE_EVERY_S = 0.5, 5.0
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+
+
+class Patience:
+    """How long clusters may be waited for, all together: half a second in five. Thread-safe.
+
+    Of a few clusters that are away each would hold up the figures of all tasks for its half second.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waited: deque[tuple[float, float]] = deque()  # when, and for how long
+
+    def left_s(self, now: float) -> float:
+        """What may be waited now, of `time.monotonic()`."""
+        with self._lock:
+            while self._waited and now - self._waited[0][0] > _PATIENCE_EVERY_S:
+                self._waited.popleft()
+            return max(0.0, _PATIENCE_S - sum(seconds for _, seconds in self._waited))
+
+    def wait(self, answered: threading.Event, until: float) -> bool:
+        """Whether it is set by then."""
+        begun = time.monotonic()
+        done = answered.wait(max(0.0, min(until - begun, self.left_s(begun))))
+        with self._lock:
+            self._waited.append((begun, time.monotonic() - begun))
+        return done
+
+
+_PATIENCE = Patience()
 
 
 class CoalescedRequest(Generic[Key, Value]):
@@ -33,18 +64,28 @@ class CoalescedRequest(Generic[Key, Value]):
         self._answered: threading.Event | None = None  # of the request that is under way
         self._patience_ends = 0.0  # of that request: of many who ask one after the other only the first waits
         self._error: HeadraceError | None = None  # of the last request
+        self._began_ms: int | None = None  # the first of the requests without an answer since the last one that had one
 
     def of(self, keys: Collection[Key]) -> dict[Key, Value]:
         """The values of these keys, a second old, or older while the cluster is slow; those that have none are left out.
 
         Raises HeadraceError if the cluster cannot be asked now: at once if that was so the last time, too.
         """
-        while (answered := self._request(keys)) is not None and answered.wait(self._patience_ends - time.monotonic()):
+        while (answered := self._request(keys)) is not None and _PATIENCE.wait(answered, self._patience_ends):
             pass  # it may have been asked for other keys
         with self._lock:
             if not self._asked >= set(keys):
-                raise RetriableError(f"The cluster has not answered within {_PATIENCE_S:g} s.")
+                raise RetriableError("The cluster has not answered yet.")
             return {key: self._known[key] for key in keys if key in self._known}
+
+    @property
+    def silent_since_ms(self) -> int | None:
+        """Since when (epoch ms) the cluster has given no answer; None: it answers, or nobody has asked it for a while."""
+        with self._lock:
+            now = time.monotonic()
+            waiting = self._answered is not None and now > self._patience_ends
+            asked = any(now - at < _WANTED_S for at in self._wanted.values())
+            return self._began_ms if asked and (waiting or self._error is not None) else None
 
     def _request(self, keys: Collection[Key]) -> threading.Event | None:
         """Start a request unless one is under way or the last one will do; returns what is set when it is answered.
@@ -56,6 +97,7 @@ class CoalescedRequest(Generic[Key, Value]):
             self._wanted |= dict.fromkeys(keys, now)
             if self._answered is None and (now - self._asked_at > _FRESH_S or not self._asked >= set(keys)):
                 self._answered, self._patience_ends = threading.Event(), now + _PATIENCE_S
+                self._began_ms = self._began_ms or time.time_ns() // 1_000_000
                 self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
                 asked = (list(self._wanted), self._answered)
                 threading.Thread(target=self._renew, args=asked, name="cluster-request", daemon=True).start()
@@ -73,6 +115,7 @@ class CoalescedRequest(Generic[Key, Value]):
         with self._lock:
             self._error, self._answered, self._asked_at = error, None, time.monotonic()
             if error is None:
+                self._began_ms = None
                 self._known, self._asked = known, set(wanted)
         answered.set()
 

@@ -38,6 +38,8 @@ class ConnectorFigures:
     """The tasks that make no progress while their lag grows, and for how many ms."""
     waiting: Mapping[int, str] = field(default_factory=dict)
     """The tasks that wait for a schema registry, and why."""
+    silent_since_ms: int | None = None
+    """Since when (epoch ms) the cluster that tasks read from has given no answer; None: it does, or no task asks it."""
 
     def plus(self, other: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -48,6 +50,7 @@ class ConnectorFigures:
             _added(self.samples, other.samples),
             {**self.stalled, **other.stalled},
             {**self.waiting, **other.waiting},
+            _both(self.silent_since_ms, other.silent_since_ms, min),
         )
 
 
@@ -83,7 +86,10 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
         name = task["connector"]
         stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
         waiting = {task["task"]: task["waiting_for"]} if task.get("waiting_for") else {}
-        figures = ConnectorFigures(task["rate"], task["lag"], task["age_ms"], stalled=stalled, waiting=waiting)
+        figures = ConnectorFigures(
+            task["rate"], task["lag"], task["age_ms"],
+            stalled=stalled, waiting=waiting, silent_since_ms=task.get("silent_since_ms"),
+        )  # fmt: skip
         by_name[name] = by_name.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():
         connector_figures = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
@@ -155,8 +161,9 @@ class ClusterFigures:
             now = time.monotonic()
             self._workers = {worker: known for worker, known in self._workers.items() if now - known.asked_s < _KEPT_S}
             known = [self._asked(worker, request) for worker in others]
-        wait([worker.pending for worker in known if worker.pending and worker.reached is None], _FIRST_S)
-        own_figures = by_connector(figures_body(herder, POINTS))
+        own_figures = by_connector(figures_body(herder, POINTS))  # clusters may be asked for it, while the others answer
+        left_s = max(0.0, now + _FIRST_S - time.monotonic())
+        wait([worker.pending for worker in known if worker.pending and worker.reached is None], left_s)
         for other in known:
             for name, figures in other.figures.items():
                 own_figures[name] = own_figures.get(name, ConnectorFigures()).plus(figures)

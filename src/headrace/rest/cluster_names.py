@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+SOURCE_SERVERS = ("source.bootstrap.servers", "source.cluster.bootstrap.servers")
+_OVERRIDE = "{}.override.bootstrap.servers"
+
+
+def read_from(kind: str, config: Mapping[str, str | None]) -> str | None:
+    """The bootstrap servers that a connector reads from, as its configuration has them; None: it names none.
+
+    kind: source or sink.
+    """
+    names = (_OVERRIDE.format("consumer"),) if kind == "sink" else SOURCE_SERVERS
+    return next((servers for name in names if (servers := config.get(name))), None)
+
+
+def written_to(kind: str, config: Mapping[str, str | None]) -> str | None:
+    """The bootstrap servers that a connector writes to, likewise."""
+    return config.get("target.bootstrap.servers" if kind == "sink" else _OVERRIDE.format("producer"))
 
 
 class ClusterNames:

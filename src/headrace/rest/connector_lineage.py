@@ -16,7 +16,7 @@ from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConn
 from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
 from headrace.errors import HeadraceError
 from headrace.rest import database_names
-from headrace.rest.cluster_names import ClusterNames
+from headrace.rest.cluster_names import ClusterNames, read_from, written_to
 from headrace.rest.column_lineage import column_rows
 from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import (
@@ -35,12 +35,6 @@ from headrace.rest.overview import FAILED
 Config = Mapping[str, str | None]
 Uses = Sequence[Mapping[str, Any]]
 """Of schemas, as `SchemaUsage.of` has them."""
-_SOURCE_SERVERS = ("source.bootstrap.servers", "source.cluster.bootstrap.servers")
-_SERVERS = (
-    *_SOURCE_SERVERS,
-    *(f"{kind}.override.bootstrap.servers" for kind in ("producer", "consumer")),
-    "target.bootstrap.servers",
-)
 _KEEPS_THE_TOPIC = ("io.debezium.transforms.ExtractNewRecordState", "ExtractNewRecordState")
 
 
@@ -61,7 +55,8 @@ def lineage_of(herder: RestHerder, clusters: ClusterNames, uses: Mapping[str, Us
 def clusters_of(herder: RestHerder, servers: str, others: Iterable[str] = ()) -> ClusterNames:
     """The clusters that configurations name. servers: the bootstrap servers of the workers; others: those of applications."""
     configs = [config_of(herder, name) for name in sorted(herder.connectors())]
-    return ClusterNames(servers, [*(named for config in configs for key in _SERVERS if (named := config.get(key))), *others])
+    named = (how(kind, config) for config in configs for how in (read_from, written_to) for kind in ("source", "sink"))
+    return ClusterNames(servers, [*filter(None, named), *others])
 
 
 def config_of(herder: RestHerder, connector: str) -> Config:
@@ -107,8 +102,8 @@ def of_connector(
     kind: source, sink or unknown; topics: in use, with the time since when; partitions: the source partitions that have offsets.
     """
     cls = _class(config)
-    override = f"{'consumer' if kind == 'sink' else 'producer'}.override.bootstrap.servers"
-    here = {name: topic_node(name, clusters.place(config.get(override))) for name in topics}
+    there = read_from(kind, config) if kind == "sink" else written_to(kind, config)
+    here = {name: topic_node(name, clusters.place(there)) for name in topics}
     seen = [LineageEdge(node.id, connector.id, topics[n]) if kind == "sink" else LineageEdge(connector.id, node.id, topics[n])
             for n, node in here.items()]  # fmt: skip
     if kind == "sink":
@@ -169,7 +164,7 @@ def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNo
         return None
     if "topic:partition" in partition or "topic" in partition:
         name = str(partition.get("topic") or str(partition["topic:partition"]).rpartition(":")[0])
-        servers = next((addresses for key in _SOURCE_SERVERS if (addresses := config.get(key))), None)
+        servers = read_from("source", config)
         return topic_node(name, clusters.place(servers) if servers else str(partition.get("cluster")))
     if name := partition.get("filename"):
         return LineageNode(f"external:{name}", EXTERNAL, str(name))
@@ -228,7 +223,7 @@ def _targets(
         return {node: list(here.values()) for node in named}
     place = None
     if cls is not None and issubclass(cls, KafkaSinkConnector):
-        place = clusters.place(config.get("target.bootstrap.servers"))
+        place = clusters.place(written_to("sink", config))
         if keeps_topics(config):
             copies = {name: _copy_of(cls, config, name) for name in here}
             return {topic_node(copy, place): [here[name]] for name, copy in copies.items() if copy}

@@ -8,7 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -16,15 +18,17 @@ from starlette.requests import Request
 
 from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
+from headrace.rest.cluster_names import read_from
 from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
+OWN_CLUSTER = "of the workers"
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
 _RECORD = re.compile(r"Tolerance exceeded in error handler: record (?P<origin>.*), at (?P<step>.*)")
 _SETTING = re.compile(r"for configuration (?P<invalid>[^\s:]+)|[Mm]issing required configuration \"(?P<missing>[^\"]+)\"")
 _FRESH_S = 2.0
-_GROUP_FRESH_S = 15.0  # Kafka is asked who is in the group
+_GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # Kafka is asked who is in the group
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class OverviewRow:
     failed: int
     """Tasks that have failed."""
     problem: str
-    """The first line of what went wrong, of the connector or else of its first task that failed, or that makes no progress
-    while its lag grows; empty if there is nothing."""
+    """The first line of what went wrong, of the connector or else of its first task that failed, that its cluster is away, or
+    which task makes no progress while its lag grows; empty if there is nothing."""
     lag: int | None
     age_ms: float | None
     rate: float
@@ -55,12 +59,26 @@ class OverviewRow:
 
 
 @dataclass(frozen=True)
+class ClusterAway:
+    """A cluster that connectors read from, and that gives no answer."""
+
+    cluster: str
+    """Its bootstrap servers as the connectors have them, or that it is the workers'."""
+    since_ms: int
+    """Epoch ms."""
+    connectors: int
+    """How many read from it."""
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """All connectors at one time."""
 
     rows: Sequence[OverviewRow]
     not_reached: Sequence[str]
     """Workers that did not answer: what their tasks measure is missing."""
+    away: Sequence[ClusterAway]
+    """Longest first."""
     worker_id: str
     """The worker that answers."""
     workers: int
@@ -69,7 +87,7 @@ class Snapshot:
     @cached_property
     def digest(self) -> bytes:
         """What it shows, in a few bytes: equal for equal snapshots."""
-        return hashlib.sha256(repr((self.rows, self.not_reached, self.worker_id, self.workers)).encode()).digest()
+        return hashlib.sha256(repr((self.rows, self.not_reached, self.away, self.worker_id, self.workers)).encode()).digest()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -139,7 +157,10 @@ class Overview:
         self._figures = figures
         self._lock = threading.Lock()
         self._made: tuple[RestHerder, float, Snapshot] | None = None
-        self._group: tuple[RestHerder, float, int] | None = None
+        self._group: Future[int | None] | None = None
+        self._group_asked_s = 0.0
+        self._group_size: int | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="group-size")
 
     def read(self, herder: RestHerder, request: Request) -> Snapshot:
         """All connectors, at most two seconds old. request: of the user, for what other workers are asked."""
@@ -150,22 +171,21 @@ class Overview:
             workers = {part["worker_id"] for status in statuses.values() for part in _parts(status)}
             figures, silent = self._figures.read(herder, request, workers)
             rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
-            snapshot = Snapshot(rows, silent, herder.worker_id, self._workers(herder, len({herder.worker_id, *workers})))
+            count = self._workers(herder, len({herder.worker_id, *workers}))
+            snapshot = Snapshot(rows, silent, _away(herder, rows, figures), herder.worker_id, count)
             if self._made and self._made[2] == snapshot:
                 snapshot = self._made[2]  # whose digest is known
             self._made = (herder, time.monotonic(), snapshot)
             return snapshot
 
     def _workers(self, herder: RestHerder, reported: int) -> int:
-        """How many workers the group has; those that statuses name where Kafka does not answer."""
-        if self._group and self._group[0] is herder and time.monotonic() - self._group[1] < _GROUP_FRESH_S:
-            return self._group[2]
-        try:
-            count = len(herder.workers())
-        except HeadraceError:
-            count = reported
-        self._group = (herder, time.monotonic(), count)
-        return count
+        """How many workers the group has; those that statuses name where Kafka has not answered yet, or not at all."""
+        if self._group is None or (self._group.done() and time.monotonic() - self._group_asked_s > _GROUP_FRESH_S):
+            self._group, self._group_asked_s = self._pool.submit(_group_size, herder), time.monotonic()
+            wait([self._group], _GROUP_PATIENCE_S)
+        if self._group.done():
+            self._group_size = self._group.result()
+        return self._group_size or reported
 
 
 def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) -> dict[str, Any]:
@@ -178,11 +198,19 @@ def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) 
         "counts": snapshot.counts,
         "states": snapshot.states(),
         "not_reached": list(snapshot.not_reached),
+        "clusters_away": [asdict(one) for one in snapshot.away],
         "matching": len(chosen),
         "page": query.page,
         "pages": max(1, -(-len(chosen) // PER_PAGE)),
         "connectors": [asdict(row) for row in chosen[first : first + PER_PAGE]],
     }
+
+
+def _group_size(herder: RestHerder) -> int | None:
+    try:
+        return len(herder.workers())
+    except HeadraceError:
+        return None
 
 
 def _status(herder: RestHerder, name: str) -> dict[str, Any] | None:
@@ -214,7 +242,7 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         tasks=len(tasks),
         running=sum(task["state"] == RUNNING for task in tasks),
         failed=sum(task["state"] == FAILED for task in tasks),
-        problem=_problem(parts, shown_figures.stalled),
+        problem=_problem(parts, shown_figures, _cluster(info.type, info.config)),
         lag=shown_figures.lag,
         age_ms=shown_figures.age_ms,
         rate=round(shown_figures.rate, 3),
@@ -223,10 +251,32 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
     )
 
 
-def _problem(parts: Sequence[Mapping[str, Any]], stalled: Mapping[int, int]) -> str:
-    """The first sentence of what has failed; if nothing has, which task makes no progress."""
-    failed = (first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED)
-    return next(failed, next((no_progress(task, ms) for task, ms in sorted(stalled.items())), ""))
+def _cluster(kind: str, config: Mapping[str, str | None]) -> str:
+    return read_from(kind, config) or OWN_CLUSTER
+
+
+def _away(herder: RestHerder, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
+    """The clusters that give no answer. A placeholder of a configuration stands for its servers: values are in no answer."""
+    since: dict[str, list[int]] = {}
+    for row in rows:
+        if (known := figures.get(row.name)) and known.silent_since_ms is not None:
+            cluster = _cluster(row.type, herder.info(row.name).config)
+            since.setdefault(cluster, []).append(known.silent_since_ms)
+    away = [ClusterAway(cluster, min(times), len(times)) for cluster, times in since.items()]
+    return sorted(away, key=lambda one: (one.since_ms, one.cluster))
+
+
+def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, cluster: str) -> str:
+    """The first sentence of what has failed; if nothing has, which cluster is away, or which task makes no progress."""
+    failed = [first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED]
+    away = [] if figures.silent_since_ms is None else [no_answer(cluster, figures.silent_since_ms)]
+    return next(iter([*failed, *away, *(no_progress(task, ms) for task, ms in sorted(figures.stalled.items()))]), "")
+
+
+def no_answer(cluster: str, since_ms: int) -> str:
+    """A sentence about a cluster that is away."""
+    since = datetime.fromtimestamp(since_ms / 1000, UTC)
+    return f"The cluster {cluster} has given no answer since {since:%Y-%m-%d %H:%M:%S} UTC."
 
 
 def no_progress(task: int, stalled_ms: int) -> str:

@@ -24,7 +24,7 @@ from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import TopicInfo, shared
-from headrace.kafka.coalesced_requests import behind, topics
+from headrace.kafka.coalesced_requests import behind, latest_offsets, topics
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
@@ -108,6 +108,10 @@ class KafkaSourceTask(FeedTask):
     def behind(self) -> dict[str, int] | None:
         """How many records of each partition are still to be copied; None if the source cannot be asked now."""
         return behind(self._admin, dict(self._copied))
+
+    def silent_since_ms(self) -> int | None:
+        """Since when the source has given no answer."""
+        return latest_offsets(self._admin).silent_since_ms
 
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
         self._counts = self._admin.partition_counts(_TIMEOUT_S)

@@ -32,6 +32,8 @@ class TaskFigures:
     """Age of the oldest record of the last batch when its copy was acknowledged; None where it is not measured."""
     stalled_ms: int = 0
     """For how long no offset was stored while the lag grew (`headrace.runtime.metrics.progress`); 0 if that is not so."""
+    silent_since_ms: int | None = None
+    """Since when (epoch ms) the cluster that is asked for the lag has given no answer; None: it does, or is not asked."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class TaskRecorder:
         self._state, self._now = state, now
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
+        self._silent_since: Callable[[], int | None] = lambda: None
         self._progress = CommitProgress(now())
         self._own: Callable[[], Iterable[Measured]] = lambda: ()
         self._of_plugins: Callable[[], Iterable[Measured]] = lambda: ()
@@ -48,9 +49,12 @@ class TaskRecorder:
         with self._lock:
             self._state = tasks.fold(self._state, event, self._now())
 
-    def follow_lag(self, lag: Callable[[], Lag | None]) -> None:
-        """Have `lag()`, the records that are still to be read by partition, asked whenever the metrics are read."""
-        self._lag = lag
+    def follow_lag(self, lag: Callable[[], Lag | None], silent_since_ms: Callable[[], int | None] = lambda: None) -> None:
+        """Have `lag()`, the records that are still to be read by partition, asked whenever the metrics are read.
+
+        silent_since_ms: since when (epoch ms) the cluster that is asked for it has given no answer; None: it does.
+        """
+        self._lag, self._silent_since = lag, silent_since_ms
 
     def follow_own(self, own: Callable[[], Iterable[Measured]]) -> None:
         """Have `own()`, what the task itself measures, asked whenever the metrics are read."""
@@ -79,6 +83,11 @@ class TaskRecorder:
             running = self._state.status == "running"
             self._progress = self._progress.look(self._state.stored, total, running, self._now())
         return total
+
+    @property
+    def silent_since_ms(self) -> int | None:
+        """Since when (epoch ms) the cluster that is asked for the lag has given no answer; None: it does, or is not asked."""
+        return self._silent_since()
 
     @property
     def stalled_ms(self) -> int:
@@ -226,4 +235,6 @@ class Metrics:
 def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> TaskFigures:
     state, lag = recorder.state, recorder.look()
     rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
-    return TaskFigures(connector, task, state.read.total, rate, lag, greatest_age(recorder.own()), recorder.stalled_ms)
+    silent_since = recorder.silent_since_ms if state.status == "running" else None
+    age = greatest_age(recorder.own())
+    return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, silent_since)

@@ -56,6 +56,10 @@ class SinkFeed(FeedOwner):
         """How many records of each partition are still to be written; None if the cluster cannot be asked now."""
         return self._partitions.behind(dict(self._committed))
 
+    def silent_since_ms(self) -> int | None:
+        """Since when the cluster has given no answer."""
+        return self._partitions.silent_since_ms()
+
     def look(self) -> bool:
         """Whether the share is another one now."""
         if time.monotonic() - self._looked_at < self.look_s:

@@ -14,7 +14,7 @@ import structlog
 from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
-from headrace.kafka.coalesced_requests import behind
+from headrace.kafka.coalesced_requests import behind, latest_offsets
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
 from headrace.runtime.sink.plan import SinkPlan
@@ -104,6 +104,10 @@ class SinkPartitions:
     def behind(self, positions: Mapping[Partition, int]) -> dict[str, int] | None:
         """How many records there are after these offsets, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
         return behind(self._admin, positions)
+
+    def silent_since_ms(self) -> int | None:
+        """Since when the cluster has given no answer to that; None: it does, or is not asked."""
+        return latest_offsets(self._admin).silent_since_ms
 
     def still_there(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:
         """Whether these offsets are still in the log; True where that cannot be known now."""
