@@ -106,6 +106,12 @@ def test_a_check_says_that_a_source_topic_is_missing(run: Run, name: str):
     assert f"{name}-words" in answer.output
 
 
+def test_a_check_of_a_cluster_that_does_not_answer_has_the_status_of_any_other_error(run: Run):
+    answer = run("init", "--check", "--set", "bootstrap.servers=127.0.0.1:1", "--set", "max.poll.interval.ms=1000")
+    assert answer.exit_code == 1
+    assert isinstance(answer.exception, HeadraceError)
+
+
 def test_a_setting_on_the_command_line_wins(run: Run, admin: Admin):
     answer = json.loads(run("plan", "--json", "--set", "topic.segment.bytes=7777777").output)
     assert {topic["configs"]["segment.bytes"] for topic in answer["topics"]} == {"7777777"}
