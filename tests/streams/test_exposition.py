@@ -20,7 +20,7 @@ class Instance:
 
     def metrics(self) -> dict[str, dict[str, float]]:
         figures = {"batches": 3.0, "records": 70.0, "dropped": 2.0, "batch-ms": 12.5, "batch-ms-total": 30.0, "lag": 4.0}
-        figures["rows-read"] = 210.0
+        figures |= {"rows-read": 210.0, "block-cache-usage": 4096.0}
         return {"sub-topology-1": figures}
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
@@ -49,6 +49,7 @@ def test_what_kafka_streams_measures_has_its_name() -> None:
     assert found["kafka_streams_stream_task_metrics_process_total", *task] == 70
     assert found["kafka_streams_stream_task_metrics_dropped_records_total", *task] == 2
     assert found["kafka_streams_stream_task_metrics_process_latency_avg", *task] == 10
+    assert found["kafka_streams_stream_state_metrics_block_cache_usage", *task] == 4096
     rows = ("application_id", "app"), ("rocksdb_state_id", "counts"), ("task_id", "1")
     assert found["kafka_streams_stream_state_metrics_estimate_num_keys", *rows] == 9
 

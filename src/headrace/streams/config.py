@@ -20,6 +20,7 @@ AUTOMATIC_SETUP, MANUAL_SETUP = "automatic", "manual"
 REUSE_KTABLE_SOURCE_TOPICS = "reuse.ktable.source.topics"
 MERGE_REPARTITION_TOPICS = "merge.repartition.topics"
 SINGLE_STORE_SELF_JOIN = "single.store.self.join"
+ROCKSDB_MEMORY_MB, DEFAULT_ROCKSDB_MEMORY_MB = "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", 256
 _ALL = (REUSE_KTABLE_SOURCE_TOPICS, MERGE_REPARTITION_TOPICS, SINGLE_STORE_SELF_JOIN)
 _ACCEPTABLE = (
     'Acceptable values are: "+NO_OPTIMIZATION+", "+OPTIMIZE+", or a comma separated list of specific optimizations: '
@@ -221,6 +222,12 @@ class StreamsConfig(TopologyConfig):
         "state.dir", Type.STRING, None, importance=Importance.HIGH,
         doc="Directory in which an instance keeps its state while it works; it is deleted when the work ends, since changelogs "
         "alone keep state. Default: the system's directory for temporary files.",
+    )  # fmt: skip
+    rocksdb_memory_mb: int = option(
+        ROCKSDB_MEMORY_MB, Type.INT, DEFAULT_ROCKSDB_MEMORY_MB, validator=validators.Range(1),
+        doc="How much memory the stores' cache and write buffers may take, in MB: all stores of this process together, those in "
+        "memory (`default.dsl.store=in_memory`) only for their cache and buffers. With less, more is read from disk. Half of it "
+        "may be write buffers, as Spark's `writeBufferCacheRatio` has it by default.",
     )  # fmt: skip
     task_timeout_ms: int = option(
         "task.timeout.ms", Type.LONG, 300_000, validator=validators.Range(0),

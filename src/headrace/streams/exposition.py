@@ -26,6 +26,7 @@ _TASK = {
     "records": ("process", "Records that were processed."),
     "dropped": ("dropped_records", "Records that were left out: they cannot be read or processed, or are too late for a store."),
 }
+_STORES = {"block-cache-usage": ("block_cache_usage", "Bytes that the stores' cache and write buffers take in this process.")}
 _KAFKA = "kafka_streams_stream"
 
 
@@ -82,6 +83,8 @@ class StreamsCollector(Collector):
             yield self._filled(CounterMetricFamily(f"{_KAFKA}_task_metrics_{name}", about, labels=labels), key, figures)
         latency = GaugeMetricFamily(f"{_KAFKA}_task_metrics_process_latency_avg", "Time of a batch, in ms.", labels=labels)
         yield self._filled(latency, "batch-ms-avg", {name: _averaged(values) for name, values in figures.items()})
+        for key, (name, about) in _STORES.items():
+            yield self._filled(GaugeMetricFamily(f"{_KAFKA}_state_metrics_{name}", about, labels=labels), key, figures)
         rows = GaugeMetricFamily(
             f"{_KAFKA}_state_metrics_estimate_num_keys", "About how many rows a store has.", labels=[*labels, "rocksdb_state_id"]
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -91,3 +92,17 @@ def test_an_application_without_records_runs_no_batch(drive):
         driver.advance_wall_clock_time(timedelta(hours=1))  # what waits, waits for stream time
         assert not task.step()
         assert task.metrics["batches"] == before
+
+
+def test_a_state_is_larger_than_the_memory_that_it_may_take(drive):
+    builder, megabytes = StreamsBuilder(), 2
+    builder.stream("in", STRINGS).group_by_key().reduce(lambda _, value: value, Materialized.as_("values"))
+    config = {"spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(megabytes)}
+    with drive(builder, config=config) as driver:
+        for first in range(0, 7000, 500):
+            feed(driver, "in", [(f"{n:05}", random.Random(n).randbytes(500).hex(), n) for n in range(first, first + 500)])
+        (task,) = driver._tasks
+        values = dict(driver.store("values").all())
+        assert task.metrics["block-cache-usage"] <= megabytes << 20
+    assert sum(map(len, values.values())) > 3 * megabytes << 20
+    assert [values[f"{n:05}"] == random.Random(n).randbytes(500).hex() for n in range(7000)] == [True] * 7000

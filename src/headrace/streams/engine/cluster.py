@@ -13,7 +13,7 @@ from headrace.streams.engine.source import Partition, Ranges
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag", "rows-read")
+FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag", "rows-read", "block-cache-usage")
 """What is counted of a sub-topology."""
 
 

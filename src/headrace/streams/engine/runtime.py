@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from headrace.errors import StreamsError
 from headrace.spark.kafka import ONE_REQUEST, is_local
+from headrace.streams.config import DEFAULT_ROCKSDB_MEMORY_MB, ROCKSDB_MEMORY_MB
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,7 +106,7 @@ class TaskRuntime:
         context = spark.sparkContext._jsc.sc()  # type: ignore[union-attr]
         settings = {**ONE_REQUEST, **producer}
         self._java = jvm.io.headrace.streams.TaskRuntime(
-            context, self._directory, partitions, self._pieces, dict(consumer), settings
+            context, self._directory, _memory_bytes(spark), partitions, self._pieces, dict(consumer), settings
         )
         self._limits = dict(limits or {})
         self._stores, self._clocks = self._java.stores(), self._java.clocks()
@@ -179,6 +180,12 @@ class TaskRuntime:
     def rows_read(self) -> int:
         """How many rows of stores were looked at so far."""
         return self._stores.rowsRead()
+
+    def figures(self) -> dict[str, float]:
+        """What is measured here: rows of stores that were looked at, and bytes of RocksDB's cache and write buffers, which other
+        sub-topologies of this process share.
+        """
+        return {"rows-read": self.rows_read(), "block-cache-usage": self._stores.memoryUsed()}
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
         """Delete versions of a task that another one of their key has followed before a time."""
@@ -364,6 +371,11 @@ def _lines(rows: Iterable[Iterable[object]]) -> str:
 def _values(lines: str) -> list[list[str]]:
     """The same from Java."""
     return [line.split("\t") for line in lines.split("\n")] if lines else []
+
+
+def _memory_bytes(spark: SparkSession) -> int:
+    """How much memory RocksDB may take for its cache and write buffers."""
+    return int(spark.conf.get(ROCKSDB_MEMORY_MB, None) or DEFAULT_ROCKSDB_MEMORY_MB) << 20
 
 
 def is_volatile(frames: Iterable[DataFrame]) -> bool:

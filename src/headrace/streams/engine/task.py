@@ -151,7 +151,7 @@ class StreamTask:
         self._unfinished, self._look_at = {}, time.monotonic() + _REST_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
-        self.metrics |= {"batch-ms": (time.monotonic() - begin) * 1000, "rows-read": self.memory.runtime.rows_read()}
+        self.metrics |= {"batch-ms": (time.monotonic() - begin) * 1000, **self.memory.runtime.figures()}
         self.metrics["batch-ms-total"] += self.metrics["batch-ms"]
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True

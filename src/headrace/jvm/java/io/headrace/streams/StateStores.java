@@ -40,17 +40,16 @@ import org.rocksdb.WriteOptions;
  * value of the changelog record. Nothing is logged or synced here: the changelog topic alone outlives the process.
  */
 public final class StateStores {
-    private static final long CACHE_BYTES = 256L << 20;
-    private static final long BUFFER_BYTES = 128L << 20;
+    private static final long MOST_OF_ONE_BUFFER = 32L << 20;
     private static final int SHARD_BITS = 3; // by default shards of 4 MB, of which the filter of one file can take half
     private static final double INDEX_SHARE = 0.5; // of the cache, for indexes and filters, which each look-up needs
-    private static Cache cache; // one for all sub-topologies of this process, write buffers included
-    private static WriteBufferManager buffers;
+    private static final Map<Long, Memory> MEMORIES = new ConcurrentHashMap<>(); // by their bytes
 
     static {
         RocksDB.loadLibrary();
     }
 
+    private final Memory limited;
     private final Path directory;
     private final RocksDB db;
     private final Options options;
@@ -65,20 +64,30 @@ public final class StateStores {
     private record Store(RocksDB db, ColumnFamilyHandle handle) {
     }
 
-    StateStores(String directory) throws RocksDBException {
-        synchronized (StateStores.class) {
-            if (cache == null) {
-                cache = new LRUCache(CACHE_BYTES, SHARD_BITS, false, INDEX_SHARE);
-                buffers = new WriteBufferManager(BUFFER_BYTES, cache);
-            }
+    /** What all sub-topologies of this process with one limit share: a cache of blocks, half of which write buffers may take. */
+    private record Memory(long bytes, Cache cache, WriteBufferManager buffers) {
+        static Memory of(long bytes) {
+            return MEMORIES.computeIfAbsent(bytes, key -> {
+                Cache cache = new LRUCache(bytes, SHARD_BITS, false, INDEX_SHARE);
+                return new Memory(bytes, cache, new WriteBufferManager(bytes / 2, cache));
+            });
         }
+    }
+
+    StateStores(String directory, long memoryBytes) throws RocksDBException {
+        this.limited = Memory.of(memoryBytes);
         this.directory = Path.of(directory);
         options = options();
         db = RocksDB.open(options, directory);
     }
 
-    private static Options options() {
-        return new Options().setCreateIfMissing(true).setWriteBufferManager(buffers).setMaxOpenFiles(256).setStatsDumpPeriodSec(0)
+    /** How many bytes blocks and write buffers take now, those of other sub-topologies with the same limit included. */
+    public long memoryUsed() {
+        return limited.cache.getUsage();
+    }
+
+    private Options options() {
+        return new Options().setCreateIfMissing(true).setWriteBufferManager(limited.buffers).setMaxOpenFiles(256).setStatsDumpPeriodSec(0)
             .setKeepLogFileNum(1L).setMaxBackgroundJobs(2);
     }
 
@@ -99,12 +108,12 @@ public final class StateStores {
     }
 
     private void create(String store, RocksDB db) throws RocksDBException {
-        BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
+        BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(limited.cache).setFilterPolicy(new BloomFilter(10))
             .setCacheIndexAndFilterBlocks(true).setCacheIndexAndFilterBlocksWithHighPriority(true).setPinTopLevelIndexAndFilter(true)
             .setIndexType(IndexType.kTwoLevelIndexSearch).setPartitionFilters(true).setPinL0FilterAndIndexBlocksInCache(true)
             .setBlockSize(4096L);
         ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
-            .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(32L << 20);
+            .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(Math.min(MOST_OF_ONE_BUFFER, limited.bytes / 4));
         ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own);
         stores.put(store, new Store(db, db.createColumnFamily(descriptor)));
     }

@@ -45,17 +45,18 @@ public final class TaskRuntime {
 
     /**
      * @param directory scratch for the stores
+     * @param memory how many bytes their cache and write buffers may take, together with those of others with the same number
      * @param partitions how many its topics have
      * @param pieces into how many pieces batches are cut
      * @param consumers Java settings of consumers
      * @param producers Java settings of the producer
      */
-    public TaskRuntime(SparkContext spark, String directory, int partitions, int pieces, Map<String, Object> consumers,
+    public TaskRuntime(SparkContext spark, String directory, long memory, int partitions, int pieces, Map<String, Object> consumers,
         Map<String, Object> producers) throws Exception {
         this.spark = spark;
         this.pieces = new BatchPieces(partitions, pieces);
         this.clocks = new StreamClocks(partitions);
-        this.stores = new StateStores(directory);
+        this.stores = new StateStores(directory, memory);
         this.inputs = new BatchInputs(consumers, this.pieces::of);
         this.producers = new HashMap<>(producers);
         this.threads = new BatchThreads(spark.defaultParallelism());
