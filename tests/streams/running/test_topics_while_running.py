@@ -136,19 +136,29 @@ def test_a_repartition_topic_all_of_which_was_read_when_it_went_away_loses_nothi
         app.await_results({"a": 1})
         engine = streams._client._engine
         assert engine is not None
-        renew, going = engine.renew, threading.Event()
+        reading, renew, run = engine.tasks[1].memory.runtime, engine.renew, engine._cluster.run
+        begun, going, renewed = threading.Event(), threading.Event(), threading.Event()
 
-        def late(topics, create):  # the records have been fetched, and are counted before the topic is made again
+        def held(runtime, batch, inputs):  # the batch has begun, with what was fetched, when the topic goes away
+            if runtime is reading and not begun.is_set():
+                begun.set()
+                assert going.wait(WAIT_S)
+            run(runtime, batch, inputs)
+
+        def late(topics, create):  # it is counted before the topic is made again
             going.set()
             app.await_results({"a": 1, "b": 1})
-            return renew(topics, create)
+            unread = renew(topics, create)
+            renewed.set()
+            return unread
 
+        monkeypatch.setattr(engine._cluster, "run", held)
         monkeypatch.setattr(engine, "renew", late)
-        with engine._locks[1]:
-            app.send("b")
-            wait_until(lambda: 2 in (engine.tasks[1].memory.runtime.ends() or {}).values(), WAIT_S, "the record is fetched")
-            app.cluster.admin.delete([app.repartition])
-            assert going.wait(WAIT_S)
+        app.send("b")
+        assert begun.wait(WAIT_S)
+        app.cluster.admin.delete([app.repartition])
+        # What is sent before would be written to the topic that is gone, for which a producer waits two minutes.
+        assert renewed.wait(WAIT_S)
         app.send("a")
         app.await_results({"a": 2, "b": 1})
         assert streams.state() is State.RUNNING, streams.error

@@ -1,5 +1,6 @@
 package io.headrace.lanes;
 
+import io.headrace.CalmPoll;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -19,9 +20,11 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 final class KafkaReader implements RecordReader {
     private static final Pattern FROM = Pattern.compile("(?:from|partition) (\\S+)-(\\d+)");
     private final KafkaConsumer<byte[], byte[]> consumer;
+    private final CalmPoll poll;
 
     KafkaReader(Map<String, Object> config) {
         this.consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        this.poll = new CalmPoll(consumer);
     }
 
     @Override
@@ -57,7 +60,7 @@ final class KafkaReader implements RecordReader {
     @Override
     public ConsumerRecords<byte[], byte[]> poll(long timeoutMs) {
         try {
-            return consumer.poll(Duration.ofMillis(timeoutMs));
+            return poll.poll(timeoutMs);
         } catch (WakeupException e) {
             return ConsumerRecords.empty();
         } catch (InvalidOffsetException e) {

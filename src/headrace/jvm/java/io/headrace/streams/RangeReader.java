@@ -1,5 +1,6 @@
 package io.headrace.streams;
 
+import io.headrace.CalmPoll;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -28,10 +29,11 @@ import org.apache.spark.unsafe.types.UTF8String;
  * records how far a partition goes. Who waits for records is woken by their arrival, and no batch has to ask where a topic ends.
  */
 final class RangeReader implements Runnable {
-    private static final Duration POLL = Duration.ofMillis(500L);
+    private static final long POLL_MS = 500L;
     private static final int ENOUGH = 20000; // records of a partition that wait here
 
     private final KafkaConsumer<byte[], byte[]> consumer;
+    private final CalmPoll poll;
     private final long patienceMs;
     private final Runnable arrived;
     private final Map<TopicPartition, Followed> partitions = new HashMap<>();
@@ -52,6 +54,7 @@ final class RangeReader implements Runnable {
         Map<String, Object> own = new HashMap<>(settings);
         own.put("auto.offset.reset", "none"); // what is gone is the sub-topology's to decide
         consumer = new KafkaConsumer<>(own, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        poll = new CalmPoll(consumer);
         patienceMs = Long.parseLong(settings.getOrDefault("default.api.timeout.ms", "60000").toString());
         this.arrived = arrived;
         consumer.assign(starts.keySet());
@@ -74,7 +77,7 @@ final class RangeReader implements Runnable {
             while (!closed) {
                 try {
                     rest();
-                    take(consumer.poll(POLL));
+                    take(poll.poll(POLL_MS));
                 } catch (WakeupException e) {
                     continue; // closed, or a partition may be fetched again
                 }
@@ -196,7 +199,7 @@ final class RangeReader implements Runnable {
                 throw new TimeoutException("No record of " + partition + " came before offset " + end + " in " + patienceMs + " ms");
             }
             try {
-                wait(POLL.toMillis());
+                wait(POLL_MS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 context.killTaskIfInterrupted();
