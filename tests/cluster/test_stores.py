@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.errors import ConfigError, RetriableError
 from headrace.kafka.admin import Admin
-from headrace.kafka.group_transactions import Proof
+from headrace.kafka.group_transactions import GroupMetadata
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
 from headrace.runtime.distributed_config import DistributedConfig
@@ -22,11 +22,11 @@ def props(source_broker, topic_name) -> dict[str, str]:
 
 
 @pytest.fixture
-def member(open_stores) -> Iterator[Callable[[dict[str, str]], Proof]]:
-    """What gives the proof of a member of the worker group, which is one until the test has ended."""
+def member(open_stores) -> Iterator[Callable[[dict[str, str]], GroupMetadata]]:
+    """What gives the metadata of a member of the worker group, which is one until the test has ended."""
     joined: list[Membership] = []
 
-    def join(props: dict[str, str]) -> Proof:
+    def join(props: dict[str, str]) -> GroupMetadata:
         placed = threading.Event()
         settings = GroupSettings(props["group.id"], props["offset.storage.topic"], "w:1", 60_000, 1000, 60_000)
         listener = GroupListener(lambda _place: placed.set(), lambda _place: None, lambda _error: None)

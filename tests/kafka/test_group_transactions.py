@@ -83,7 +83,7 @@ def test_who_is_no_member_writes_nothing(worker, topic):
 
 def test_a_zombie_that_does_not_know_it_yet_is_refused_by_the_broker(worker, topic):
     zombie = worker("a")
-    stale = zombie.membership.proof()
+    stale = zombie.membership.group_metadata()
     worker("a")  # its successor: the zombie's member id counts no more
     with pytest.raises(RetriableError):
         zombie.writes.write(Write([(topic, b"k", b"zombie")], {f"{topic}-sink": {(topic, 0): 1}}), lambda: stale, 2)
@@ -103,9 +103,9 @@ def test_a_session_that_was_lost_does_not_come_back_with_the_membership(worker):
 
 def test_many_tasks_share_transactions(worker, topic):
     one = worker("a")
-    proof = one.membership.session()
+    group_metadata = one.membership.session()
     with ThreadPoolExecutor(16) as tasks:
-        for done in [tasks.submit(one.writes.write, Write([(topic, b"%d" % n, b"v")]), proof, 60) for n in range(64)]:
+        for done in [tasks.submit(one.writes.write, Write([(topic, b"%d" % n, b"v")]), group_metadata, 60) for n in range(64)]:
             done.result(120)
     assert set(written(one, topic)) == {b"%d" % n for n in range(64)}
     end = Admin(one.props).partition_offsets([(topic, 0)], "latest")[topic, 0]
@@ -114,10 +114,10 @@ def test_many_tasks_share_transactions(worker, topic):
 
 def test_a_record_that_is_refused_does_not_take_others_with_it(worker, topic):
     one = worker("a")
-    proof = one.membership.session()
+    group_metadata = one.membership.session()
     with ThreadPoolExecutor(8) as tasks:
-        good = [tasks.submit(one.writes.write, Write([(topic, b"%d" % n, b"v")]), proof, 60) for n in range(7)]
-        bad = tasks.submit(one.writes.write, Write([(topic, b"bad", b"x" * 200_000)]), proof, 60)
+        good = [tasks.submit(one.writes.write, Write([(topic, b"%d" % n, b"v")]), group_metadata, 60) for n in range(7)]
+        bad = tasks.submit(one.writes.write, Write([(topic, b"bad", b"x" * 200_000)]), group_metadata, 60)
         for done in good:
             done.result(120)
         with pytest.raises(KafkaFailure) as raised:

@@ -113,7 +113,7 @@ def test_a_second_member_of_one_name_ends_the_first(join):
     wait_until(lambda: first.errors, WAIT_S, "the first is told")
     assert "Another worker of group" in str(first.errors[0])
     assert "has the same name, a" in str(first.errors[0])
-    assert first.membership.proof() is None
+    assert first.membership.group_metadata() is None
 
 
 def test_who_is_fenced_off_twice_in_a_minute_by_what_is_gone_then_stays_a_member(join, destination_broker):
@@ -146,5 +146,5 @@ def test_a_text_left_by_one_member_is_read_by_all(join):
 def test_a_proof_is_of_the_generation_that_the_place_has(join):
     first = join("a")
     shared(first)
-    assert generation(first.membership.proof()) == first.places[-1].generation >= 1
+    assert generation(first.membership.group_metadata()) == first.places[-1].generation >= 1
     assert generation(None) == generation(b"something else") == -1

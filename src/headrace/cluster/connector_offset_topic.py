@@ -14,7 +14,7 @@ from headrace.cluster.offset_records import identity
 from headrace.cluster.offset_store import KafkaOffsetStore, Offsets
 from headrace.connectors.base import Props, SourceOffset, SourcePartition
 from headrace.errors import HeadraceError
-from headrace.kafka.group_transactions import Proof
+from headrace.kafka.group_transactions import GroupMetadata
 
 log = structlog.get_logger(__name__)
 
@@ -45,23 +45,23 @@ class ConnectorOffsetTopic:
         by_partition |= {identity(p): (p, o) for p, o in self._own.all(connector, answer_s)}
         return list(by_partition.values())
 
-    def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+    def put(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Store offsets, None removes one; durable in the own topic when this returns. Raises DataError, KafkaFailure."""
         removed = [(p, o) for p, o in offsets if o is None]
         if removed:  # first: else what was removed would be read from the copy
-            self._shared.put(connector, removed, proof)
-        self._own.put(connector, offsets, proof)
-        self.copied(connector, [(p, o) for p, o in offsets if o is not None], proof)
+            self._shared.put(connector, removed, group_metadata)
+        self._own.put(connector, offsets, group_metadata)
+        self.copied(connector, [(p, o) for p, o in offsets if o is not None], group_metadata)
 
     def records(self, connector: str, offsets: Offsets) -> list[list[Entry]]:
         """See OffsetStore.records."""
         return self._own.records(connector, offsets)
 
-    def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+    def copied(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Copy offsets that are stored in the own topic to the worker's; that it fails is only logged."""
         try:
             if offsets:
-                self._shared.put(connector, offsets, proof)
+                self._shared.put(connector, offsets, group_metadata)
         except HeadraceError as error:
             log.warning("offsets.copy.failed", connector=connector, cause=str(error))
 

@@ -17,7 +17,7 @@ from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
-from headrace.kafka.group_transactions import Proof
+from headrace.kafka.group_transactions import GroupMetadata
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
 from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
@@ -87,11 +87,11 @@ class Group:
         self._started = self._started or (self._placed.is_set() and (not self._share.leads or self.leads()))
         return self._started
 
-    def proof(self) -> bytes | None:
+    def group_metadata(self) -> bytes | None:
         """The group metadata of this worker, which proves its membership; None without one."""
-        return self.membership.proof()
+        return self.membership.group_metadata()
 
-    def session(self) -> Proof:
+    def session(self) -> GroupMetadata:
         """A function that returns the group metadata until this membership is lost, and None from then on."""
         return self.membership.session()
 

@@ -13,7 +13,7 @@ from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.kafka.confirmed_transactions import write_confirmed
 from headrace.kafka.failures import KafkaFailure, kafka_failure
-from headrace.kafka.group_transactions import GroupTransactions, Proof, Write
+from headrace.kafka.group_transactions import GroupMetadata, GroupTransactions, Write
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 
 log = structlog.get_logger(__name__)
@@ -76,18 +76,20 @@ class KafkaOffsetStore:
         with self._lock:
             return [max(keys.values(), key=_age).partition for keys in self._stored.get(connector, {}).values()]
 
-    def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None, timeout_s: float = TIMEOUT_S) -> None:
+    def put(
+        self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None, timeout_s: float = TIMEOUT_S
+    ) -> None:
         """Store offsets, None removes one. When this returns they are durable, and every reader can see them.
 
-        proof: that this worker is (still) a member of its group, where there is one. Raises DataError for what cannot be stored,
-        KafkaFailure if it is not, or if not all acks came within `timeout_s`: they may be stored all the same.
+        group_metadata: of this worker's membership, where there is a group. Raises DataError for what cannot be stored,
+        KafkaFailure if it is no member any more, or if not all acks came within `timeout_s`: they may be stored all the same.
         """
         records = [record for some in self.records(connector, offsets) for record in some]
         try:
             if self._fenced is None:
                 self._log.append([(key, value) for _, key, value in records], timeout_s)
             else:
-                self._write_fenced(self._fenced, Write(records), proof, timeout_s)
+                self._write_fenced(self._fenced, Write(records), group_metadata, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
             raise kafka_failure(error.code, error.reason, sentence) from error
@@ -99,12 +101,12 @@ class KafkaOffsetStore:
             offset_records.check(offset)
         return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
 
-    def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+    def copied(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Does nothing: offsets that were stored in transactions need no copy in another topic."""
 
-    def _write_fenced(self, fenced: GroupTransactions, write: Write, proof: Proof, timeout_s: float) -> None:
+    def _write_fenced(self, fenced: GroupTransactions, write: Write, group_metadata: GroupMetadata, timeout_s: float) -> None:
         def write_once(left: float) -> dict[int, int]:
-            return {partition: end for (_, partition), end in fenced.write(write, proof, left).items()}
+            return {partition: end for (_, partition), end in fenced.write(write, group_metadata, left).items()}
 
         write_confirmed(write_once, self._log, timeout_s)
 

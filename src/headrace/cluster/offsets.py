@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
 from headrace.errors import BadRequestError, ConnectError
-from headrace.kafka.group_transactions import Proof
+from headrace.kafka.group_transactions import GroupMetadata
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
@@ -26,15 +26,15 @@ class AlterableOffsets(Protocol):
     """The part of the offset store that is used here."""
 
     def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
-    def put(self, connector: str, offsets: Changes, proof: Proof) -> None: ...  # noqa: D102
+    def put(self, connector: str, offsets: Changes, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
 
 
 class SourceOffsets:
     """The offsets requests of REST, for source connectors."""
 
-    def __init__(self, store_of: Callable[[Mapping[str, Any]], AlterableOffsets], proof: Proof) -> None:
-        """store_of: by a connector's configuration; proof: of this worker's membership, where there is a group."""
-        self._store_of, self._proof = store_of, proof
+    def __init__(self, store_of: Callable[[Mapping[str, Any]], AlterableOffsets], group_metadata: GroupMetadata) -> None:
+        """store_of: by a connector's configuration; group_metadata: of this worker's membership, where there is a group."""
+        self._store_of, self._group_metadata = store_of, group_metadata
 
     def read(self, name: str, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
@@ -70,7 +70,7 @@ class SourceOffsets:
     def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
         cls = connector_class(config)
         managed = cls.alter_offsets(config, changes)
-        self._store_of(config).put(name, changes, self._proof)
+        self._store_of(config).put(name, changes, self._group_metadata)
         return done_message(done, managed)
 
     def require_stopped(self, name: str, target: str, tasks: int) -> None:

@@ -1,6 +1,6 @@
 """Writes that only a present member of a group can do: a worker that the group has removed (a zombie) writes nothing.
 
-Each write is a Kafka transaction that also touches the group's offsets with the member's proof; the broker refuses that from
+Each write is a Kafka transaction that also touches the group's offsets with the member's metadata; the broker refuses that from
 a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is
 on its way share the next transaction, so that many tasks cost few transactions.
 """
@@ -25,13 +25,13 @@ from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-Proof = Callable[[], bytes | None]
+GroupMetadata = Callable[[], bytes | None]
 GroupOffsets = Mapping[tuple[str, int], int]
 
 _TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
-# A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
+# A rebalance is under way, and the metadata is of the generation before (the next one will do); or the transaction timed out, or
 # the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
-# A transaction that timed out fences its producer off, too. If a newer process of this name did it, the proof is refused.
+# A transaction that timed out fences its producer off, too. If a newer process of this name did it, the metadata is refused.
 # A producer that was idle for long (transactional.id.expiration.ms) is one that the brokers know no more.
 _AGAIN = {
     "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
@@ -51,7 +51,7 @@ class Write:
 @dataclass
 class _Waiting:
     write: Write
-    proof: Proof
+    group_metadata: GroupMetadata
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     done: threading.Event = field(default_factory=threading.Event)
     error: KafkaFailure | None = None
@@ -118,14 +118,14 @@ class GroupTransactions:
             self._drop()
             self._plain = PlainWriter(self._props)
 
-    def write(self, write: Write, proof: Proof, timeout_s: float) -> dict[tuple[str, int], int]:
+    def write(self, write: Write, group_metadata: GroupMetadata, timeout_s: float) -> dict[tuple[str, int], int]:
         """Return once Kafka has acknowledged all of it: by topic and partition, the offset after the last record.
 
         Nothing without transactions. Records are only certain once a reader has them (`headrace.kafka.confirmed_transactions`).
-        proof: gives the member's proof, None once it is a member no more, and then nothing is written. Raises KafkaFailure
+        group_metadata: None once it is a member no more, and then nothing is written. Raises KafkaFailure
         (RetriableKafkaFailure if it is no member, or after `timeout_s`; then it may have been written all the same).
         """
-        deadline, mine = time.monotonic() + timeout_s, _Waiting(write, proof)
+        deadline, mine = time.monotonic() + timeout_s, _Waiting(write, group_metadata)
         with self._queued:
             self._queue.append(mine)
         while not mine.done.is_set():
@@ -189,8 +189,8 @@ class GroupTransactions:
             self._plain.write([record for waiting in batch for record in waiting.write.records], deadline)
             return self._plain.commit(_merged(batch), deadline)
         producer = self._ready(deadline)
-        proof = batch[0].proof()
-        if proof is None:
+        group_metadata = batch[0].group_metadata()
+        if group_metadata is None:
             raise timed_out(_NO_MEMBER)
         self._refused.clear()
         self._twice.clear()
@@ -199,7 +199,7 @@ class GroupTransactions:
             waiting.ends = {}
             for topic, key, value in waiting.write.records:
                 producer.produce(topic, value, key, on_delivery=partial(self._delivered, waiting.ends))
-        _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], proof)
+        _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], group_metadata)
         for group, offsets in _merged(batch).items():
             group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
             _send_offsets(producer, group_offsets, self._metadata(group))
@@ -272,7 +272,7 @@ def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: b
 
 def _still_members(batch: Sequence[_Waiting]) -> list[_Waiting]:
     """The writes of members that may still write; the others fail."""
-    allowed = [waiting for waiting in batch if waiting.proof() is not None]
+    allowed = [waiting for waiting in batch if waiting.group_metadata() is not None]
     _end([waiting for waiting in batch if waiting not in allowed], timed_out(_NO_MEMBER))
     return allowed
 

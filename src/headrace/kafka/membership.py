@@ -1,8 +1,8 @@
 """A worker's place in the Kafka group of its cluster: which *slots* are its own, and since which generation.
 
 The slots are the partitions of one internal topic (nothing of it is read): Kafka's own group protocol, in its cooperative form,
-deals them out, notices within the session time-out that a worker is gone, and moves only what has to move. The group's *proof*
-(member and generation) goes with every write that only a member may do (`headrace.kafka.group_transactions`).
+deals them out, notices within the session time-out that a worker is gone, and moves only what has to move. The member's *group
+metadata* (member and generation) goes with every write that only a member may do (`headrace.kafka.group_transactions`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 _POLL_S, _LEAVE_S, _FENCED_S, _FENCINGS = 0.25, 15.0, 60.0, 3
 _FENCED = ("FENCED_INSTANCE_ID", "_FATAL")
-_PROOF = b"CGMDv2:"
+_MAGIC = b"CGMDv2:"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Membership:
         self._board = GroupOffsets(props, settings.group)
         self._slots: frozenset[int] = frozenset()
         self._member = False
-        self._proof: bytes | None = None
+        self._group_metadata: bytes | None = None
         self._session = 0  # grows with each loss: who was a member before is none because the worker is one again
         self._announcement: tuple[str, Future[None]] | None = None
         self._announced: Future[None] | None = None
@@ -99,14 +99,14 @@ class Membership:
     def session(self) -> Callable[[], bytes | None]:
         """A function that returns the group metadata until this membership is lost; from then on None, even after a rejoin."""
         session = self._session
-        return lambda: self.proof() if self._session == session else None
+        return lambda: self.group_metadata() if self._session == session else None
 
-    def proof(self) -> bytes | None:
-        """What Kafka takes as the proof of membership in the present generation; None while there is none.
+    def group_metadata(self) -> bytes | None:
+        """The metadata by which Kafka knows a member in the present generation; None while there is none.
 
         It may be a quarter of a second old: the brokers refuse one of an earlier generation.
         """
-        return self._proof if self._member else None
+        return self._group_metadata if self._member else None
 
     def announce(self, text: str, timeout_s: float) -> None:
         """Leave a short text with the group, for all members to read; only a member can. Raises KafkaFailure."""
@@ -148,7 +148,7 @@ class Membership:
                 log.exception("group.member.failed", group=self.settings.group, hint="it is tried again")
                 self._stopping.wait(backoff.failed())
                 continue
-            self._proof = consumer.consumer_group_metadata()
+            self._group_metadata = consumer.consumer_group_metadata()
             self._commit_announcement(consumer)
             error = message.error() if message is not None else None
             if error is not None and self._is_final(error):
@@ -196,7 +196,7 @@ class Membership:
         added = [TopicPartition(p.topic, p.partition, OFFSET_END) for p in partitions]
         consumer.incremental_assign(added)
         consumer.pause(added)  # nothing of it is read: the assignment is all that counts
-        self._member, self._proof = True, consumer.consumer_group_metadata()
+        self._member, self._group_metadata = True, consumer.consumer_group_metadata()
         self._slots |= {p.partition for p in partitions}
         self._notify(self._listener.changed)
 
@@ -217,7 +217,7 @@ class Membership:
 
     def _notify(self, callback: Callable[[Place], None]) -> None:
         try:
-            callback(Place(self._slots, generation(self.proof())))
+            callback(Place(self._slots, generation(self.group_metadata())))
         except Exception:  # the membership has to continue, or the whole work of this worker would move
             log.exception("group.rebalance.failed", group=self.settings.group)
 
@@ -227,14 +227,14 @@ def client_id(member: str) -> str:
     return f"headrace-{member}"
 
 
-def generation(proof: bytes | None) -> int:
-    """The generation that a proof is of; -1 without one.
+def generation(group_metadata: bytes | None) -> int:
+    """The generation that a member's metadata is of; -1 without it.
 
-    The proof is librdkafka's form of a group's metadata: a magic, the generation as a little-endian int, names.
+    It is librdkafka's form of a group's metadata: a magic, the generation as a little-endian int, names.
     """
-    if proof is None or not proof.startswith(_PROOF):
+    if group_metadata is None or not group_metadata.startswith(_MAGIC):
         return -1
-    return int(struct.unpack_from("<i", proof, len(_PROOF))[0])
+    return int(struct.unpack_from("<i", group_metadata, len(_MAGIC))[0])
 
 
 def _consumer_settings(props: Mapping[str, str], settings: GroupSettings) -> dict[str, Any]:

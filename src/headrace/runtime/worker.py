@@ -38,7 +38,7 @@ from headrace.connectors.feed import FeedTask
 from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
-from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write
+from headrace.kafka.group_transactions import GroupMetadata, GroupOffsets, GroupTransactions, Write
 from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
 from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
@@ -82,11 +82,11 @@ class OffsetStore(Protocol):
 
     def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
 
-    def put(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
+    def put(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
 
     def records(self, connector: str, offsets: Any) -> list[list[Entry]]: ...  # noqa: D102
 
-    def copied(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
+    def copied(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
 
 
 class TopicStore(Protocol):
@@ -139,7 +139,7 @@ class Worker:
         offsets: OffsetStore,
         topics: TopicStore,
         spark: Callable[[], SparkSession],
-        session: Callable[[], Proof],
+        session: Callable[[], GroupMetadata],
         writes: GroupTransactions | None = None,
         own_offsets: Callable[[Props], OffsetStore] | None = None,
     ) -> None:
@@ -217,8 +217,8 @@ class Worker:
         name = context.connector
         plan = plan_source_task(name, context.task, new.settings, new.props, self.config)
         self._register_metrics(plan.stages, context.metrics)
-        store, proof = self.offsets_of(config), self._session()
-        put: Callable[[Offsets], None] = lambda offsets: store.put(name, list(offsets), proof)  # noqa: E731
+        store, group_metadata = self.offsets_of(config), self._session()
+        put: Callable[[Offsets], None] = lambda offsets: store.put(name, list(offsets), group_metadata)  # noqa: E731
         if isinstance(task, HostedPoll):
             hosted = plan_hosted(plan, config, self.config)
             if hosted is not None:
@@ -233,7 +233,7 @@ class Worker:
             recorder=new.recorder,
             streams=new.events.streams,
             record_losses=DataLossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
-            exactly=self._exactly_once(new, plan, store, proof) if self.config.exactly_once_enabled else None,
+            exactly=self._exactly_once(new, plan, store, group_metadata) if self.config.exactly_once_enabled else None,
         )
         return task, WorkerSourceTask(plan, task, needs)
 
@@ -251,15 +251,15 @@ class Worker:
         return lambda partitions: [offset for _, offset in self.offsets_of(config).get(name, partitions)]
 
     def _exactly_once(
-        self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store: OffsetStore, proof: Proof
+        self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store: OffsetStore, group_metadata: GroupMetadata
     ) -> ExactlyOnce:
         name = plan.connector
         ports = OffsetPorts(
-            is_member=lambda: proof() is not None,
+            is_member=lambda: group_metadata() is not None,
             fence_zombies=new.events.fence_zombies,
             topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
-            copied=lambda offsets: store.copied(name, list(offsets), proof),
+            copied=lambda offsets: store.copied(name, list(offsets), group_metadata),
         )
         ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(type(new.instance)))
         for key, needed in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
@@ -302,12 +302,12 @@ class Worker:
 
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
         """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
-        writes, proof = self._writes, self._session()
+        writes, group_metadata = self._writes, self._session()
         if writes is None or _login(plan.consumer) != _login(self.config.internal_client_props()):
             return admin.commit
 
         def commit(group: str, offsets: GroupOffsets) -> None:
-            writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
+            writes.write(Write(offsets={group: offsets}), group_metadata, _COMMIT_S)
 
         return commit
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from headrace.cluster.assignment import EVERYTHING, Assignment
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, RestError
-from headrace.kafka.group_transactions import Proof
+from headrace.kafka.group_transactions import GroupMetadata
 from headrace.runtime.metrics import Metrics
 
 
@@ -33,13 +33,13 @@ class StandaloneGroup:
         """Once it has started."""
         return self._started
 
-    def proof(self) -> bytes | None:
+    def group_metadata(self) -> bytes | None:
         """There is no membership to prove."""
         return None
 
-    def session(self) -> Proof:
+    def session(self) -> GroupMetadata:
         """There is no membership to prove."""
-        return self.proof
+        return self.group_metadata
 
     def leads(self) -> bool:
         """Always."""
