@@ -130,7 +130,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Wake up a poll that waits."""
         if self._started:
             with suppress(PluginError):  # it has been stopped meanwhile, or its process has ended: then nothing waits
-                self._host.ask("task.hurry", id=self._id)
+                self._host.ask("task.wakeUp", id=self._id)
 
     def stop(self) -> None:
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""

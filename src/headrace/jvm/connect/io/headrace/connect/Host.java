@@ -131,8 +131,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "task.acknowledge":
                 task(id).acknowledge(number(request, "to"));
                 return null;
-            case "task.hurry":
-                task(id).hurry();
+            case "task.wakeUp":
+                task(id).wakeUp();
                 return null;
             case "task.stop":
                 SourceTaskHost task = tasks.remove(id);

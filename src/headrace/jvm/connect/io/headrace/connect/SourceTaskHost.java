@@ -57,7 +57,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private long base; // number of the first record in the buffer
     private boolean started;
     private boolean stopping;
-    private boolean hurried;
+    private boolean wokenUp;
     private boolean ended;
     private Throwable failure;
     private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
@@ -223,7 +223,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
 
     /**
      * The records that can be read now, at most `most`, as a range of numbers; waits for the first one, at most `waitMs`, and not
-     * after `hurry`.
+     * after `wakeUp`.
      *
      * <p>`travels`: whether they go to another process in one message; then they are no more than fit, by the size of those before.
      * A transaction is never divided.
@@ -234,7 +234,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
      */
     synchronized Map<String, Object> cut(int most, boolean travels, long waitMs) throws Throwable {
         long until = System.currentTimeMillis() + waitMs;
-        for (long left = waitMs; ready() == 0 && !ended && !hurried && left > 0; left = until - System.currentTimeMillis()) {
+        for (long left = waitMs; ready() == 0 && !ended && !wokenUp && left > 0; left = until - System.currentTimeMillis()) {
             wait(left);
         }
         int count = transactions == null ? Math.min(travels ? Math.min(most, carried) : most, ready()) : ready();
@@ -323,8 +323,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     }
 
     /** It is about to be stopped: wait for no records any more. What was cut can be read and acknowledged as before. */
-    synchronized void hurry() {
-        hurried = true;
+    synchronized void wakeUp() {
+        wokenUp = true;
         notifyAll();
     }
 
