@@ -20,6 +20,8 @@ from tests.process import worker_properties
 from tests.spark_formats.conftest import postgres, sql  # noqa: F401 - fixtures
 
 CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
+WORKERS_CONVERTERS = {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter" for part in ("key", "value")}
+WORKERS_CONVERTERS |= {f"{part}.converter.schemas.enable": "false" for part in ("key", "value")}
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +40,7 @@ def java_worker(destination_broker: Broker, plugin_path: Path) -> Iterator[Embed
     """A worker of its own group with Kafka's JSON converter; what it makes known is forgotten at the end."""
     props = worker_properties("java-plugins", f"http://127.0.0.1:{free_port()}")
     props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load", "offset.flush.interval.ms": "500"}
-    for part in ("key", "value"):
-        props |= {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter", f"{part}.converter.schemas.enable": "false"}
+    props |= WORKERS_CONVERTERS
     with EmbeddedWorker(destination_broker.bootstrap, props) as running:
         yield running
     plugins.set_java_plugins([])

@@ -18,7 +18,7 @@ from tests.clusters import Cluster, record
 from tests.conformance.test_interoperability import KafkaConnect
 from tests.deployed import CONNECTOR_S
 from tests.java_plugins.archives import COUNTING, IS_ODD, JOURNAL, LABEL, PLAIN, SHOUT
-from tests.java_plugins.conftest import CREATION
+from tests.java_plugins.conftest import CREATION, WORKERS_CONVERTERS
 from tests.java_plugins.test_debezium import CONNECTOR as DEBEZIUM
 from tests.java_plugins.test_source import lines
 from tests.process import worker_properties
@@ -66,8 +66,12 @@ CONFIGS = [
 ]
 
 
+COMMON = {*SourceConnectorConfig.definition().options, *SinkConnectorConfig.definition().options}
+"""Options that all connectors have; some are headrace's own."""
+
+
 def answer(worker: KafkaConnect | EmbeddedWorker, config: dict[str, str], known: set[str]) -> dict[str, Any]:
-    """The entries of a validation for the options that plugins have, by name; or the error in place of it.
+    """The entries of a validation by name, of the options in COMMON what is said of their values; or the error in place of it.
 
     known: of the classes that are recommended these are kept.
     """
@@ -75,12 +79,14 @@ def answer(worker: KafkaConnect | EmbeddedWorker, config: dict[str, str], known:
     answered = httpx.put(url, json={"name": "c", **config}, timeout=100).json()
     if "configs" not in answered:
         return answered
-    common = {*SourceConnectorConfig.definition().options, *SinkConnectorConfig.definition().options}
     entries = {(entry["value"] or entry["definition"])["name"]: entry for entry in answered["configs"]}
     for name, entry in entries.items():
-        if name.endswith(".type") and entry["value"]:
+        if name in COMMON:
+            entry.pop("definition")
+            entry["value"].pop("recommended_values")
+        elif name.endswith(".type") and entry["value"]:
             entry["value"]["recommended_values"] = [cls for cls in entry["value"]["recommended_values"] if cls in known]
-    return {name: entry for name, entry in entries.items() if name not in common and not name.startswith("connector.engine")}
+    return {name: entry for name, entry in entries.items() if not name.startswith("connector.engine")}
 
 
 def plugins_of(worker: KafkaConnect | EmbeddedWorker) -> set[str]:
@@ -91,7 +97,7 @@ def plugins_of(worker: KafkaConnect | EmbeddedWorker) -> set[str]:
 def real(destination_broker: Broker, plugin_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaConnect]:
     """A worker of Apache Kafka Connect with the same plugins on the same cluster."""
     properties = worker_properties("real-plugins", f"http://localhost:{free_port()}")
-    properties |= {"bootstrap.servers": destination_broker.bootstrap, "plugin.path": str(plugin_path)}
+    properties |= {"bootstrap.servers": destination_broker.bootstrap, "plugin.path": str(plugin_path), **WORKERS_CONVERTERS}
     worker = KafkaConnect(tmp_path_factory.mktemp("real"), properties)
     wait_until(worker.ready, 180, "Kafka Connect to be ready")
     yield worker
@@ -103,7 +109,7 @@ def test_validations_are_equal_entry_by_entry(java_worker: EmbeddedWorker, real:
     known, different = plugins_of(java_worker) & plugins_of(real), {}
     for number, config in enumerate(CONFIGS):
         theirs, ours = answer(real, config, known), answer(java_worker, {**config, "connector.engine": "java"}, known)
-        names = {name for name in theirs | ours if theirs.get(name) != ours.get(name)}
+        names = {name for name in theirs.keys() | (ours.keys() - COMMON) if theirs.get(name) != ours.get(name)}
         different |= {(number, name): (ours.get(name), theirs.get(name)) for name in names}
     assert not different
 
