@@ -13,7 +13,8 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import CONNECTOR_S, Deployed
 from tests.java_plugins.archives import COUNTING, IS_ODD, PLAIN, SHOUT
-from tests.java_plugins.test_source import await_line, records_of
+from tests.java_plugins.test_metrics import await_sample
+from tests.java_plugins.test_source import OWN, await_line, records_of
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
@@ -96,15 +97,16 @@ def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Crea
     assert len(records_of(cluster, topic, 2)) == 2
 
 
-def test_what_throws_retriable_exceptions_before_spark_is_called_again(connector: Create, cluster: Cluster, topic: str):
-    chain = {
-        "transforms": "loud,own",
-        "transforms.own.type": "headrace.transforms.Sql",
-        "transforms.own.value.twice": "value.n * 2",
-    }
-    chain |= {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1", "transforms.loud.passing": "3"}
-    connector(COUNTING, topic=topic, records="1", **{**LOUD, **chain})
-    assert [json.loads(r.value or b"")["twice"] for r in records_of(cluster, topic, 1)] == [0]
+@pytest.mark.parametrize("delivered", ["by Kafka's code", "by Spark"])
+def test_what_throws_retriable_exceptions_is_called_again_and_counted(
+    connector: Create, cluster: Cluster, topic: str, delivered: str
+):
+    chain = {**LOUD, "errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1", "transforms.loud.passing": "3"}
+    if delivered == "by Spark":
+        chain |= {"transforms": "loud,own", **{name: value for name, value in OWN.items() if name != "transforms"}}
+    source = connector(COUNTING, topic=topic, records="1", **chain)
+    assert [json.loads(r.value or b"")["n"] for r in records_of(cluster, topic, 1)] == [0]
+    await_sample(source, "kafka_connect_task_error_metrics_total_retries", 3)
 
 
 def test_a_task_that_calls_a_transform_again_for_ever_can_be_stopped(connector: Create, topic: str, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import pytest
@@ -69,6 +70,5 @@ def test_predicates_and_converters_in_a_chain_show_their_metrics_and_what_was_ca
     copying = connector("KafkaSource", **source(cluster, topic, copy), **chain, header_converter=LABEL)
     odd = [("shouted", f"{copy}/shouted=1".encode()), ("site", f"{copy}/site=berlin".encode())]
     assert [r.headers[1:] for r in records_of(cluster, copy, 3)] == [[], odd, []]
-    await_sample(copying, "kafka_connect_plugins_odd", 1)
-    await_sample(copying, "kafka_connect_plugins_written", 1)
-    await_sample(copying, "kafka_connect_task_error_metrics_total_retries", 2)
+    for metric, least in (("plugins_odd", 1), ("plugins_written", 1), ("task_error_metrics_total_retries", 2)):
+        await_sample(copying, f"kafka_connect_{metric}", least, operator.ge)  # a record may be given to plugins again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,9 +22,11 @@ def lines(deployed: Deployed) -> list[str]:
     return [line for line in httpx.get(deployed.worker.url + "/metrics", timeout=60).text.splitlines() if name in line]
 
 
-def await_sample(deployed: Deployed, metric: str, value: float) -> None:
+def await_sample(deployed: Deployed, metric: str, value: float, is_right: Callable[[float, float], bool] = operator.eq) -> None:
+    """Wait until the sample of a metric compares with this value so."""
+
     def there() -> bool:
-        return any(line.startswith(metric + "{") and float(line.split()[-1]) == value for line in lines(deployed))
+        return any(line.startswith(metric + "{") and is_right(float(line.split()[-1]), value) for line in lines(deployed))
 
     wait_until(there, CONNECTOR_S, lambda: f"{metric} {value} in {lines(deployed)}")
 

@@ -90,6 +90,20 @@ def test_records_that_fail_are_counted_by_what_became_of_them() -> None:
     }  # fmt: skip
 
 
+def test_what_plugins_of_a_chain_were_called_again_for_is_kept_when_they_are_closed() -> None:
+    metrics, task = Metrics(now=Clock()), {"connector": "c", "task": "0"}
+    recorder = running(metrics)
+    recorder.record(Retried())
+    own = ("plugins", "hits", 1.0, {"converter": "key", **task})
+    recorder.follow_own(lambda: [own])
+    recorder.follow_plugins(lambda: [own, ("plugins", "hits", 2.0, {"predicate": "p", **task})], lambda: 3)
+    assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
+    assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1, 2]
+    recorder.end_plugins()
+    assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
+    assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1]
+
+
 def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics)
