@@ -7,8 +7,10 @@ offsets) is fetched by one thread, and answered by others, so that no plugin wai
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +34,7 @@ log = structlog.get_logger(__name__)
 
 _EVENT_WAIT_MS = 10_000
 _ANSWERING = 8
+_FRESH_S = 1.0
 
 
 class PluginError(ConnectError):
@@ -84,6 +87,9 @@ _following = threading.Event()
 class PluginHost(ABC):
     """A host of plugins: what it is asked, and what its plugins ask of the worker."""
 
+    _metrics: tuple[float, Sequence[Mapping[str, Any]]] = (-math.inf, ())
+    """When they were asked for, and the answer."""
+
     @abstractmethod
     def exchange(self, method: str, request: str) -> str:
         """The answer to a question, both as JSON."""
@@ -100,6 +106,17 @@ class PluginHost(ABC):
         if "error" in answer:
             raise PluginError(answer["error"])
         return answer["answer"]
+
+    def metrics(self) -> Sequence[Mapping[str, Any]]:
+        """What plugins measure themselves (KIP-877): `name`, `value` and `tags`, `connector` and `task` among them.
+
+        Raises as `ask`. Whoever reads metrics asks for each task: what was answered less than a second ago is given again.
+        """
+        asked_at, found = self._metrics
+        if time.monotonic() - asked_at >= _FRESH_S:
+            found = self.ask("metrics")
+            self._metrics = time.monotonic(), found
+        return found
 
     def listen(self, id: str, listener: HostListener) -> None:
         """Have what the connector or task of this id asks answered by `listener`."""

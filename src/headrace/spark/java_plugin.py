@@ -24,11 +24,12 @@ def plugin_metrics(host: PluginHost, connector: str, tasks: Collection[str | Non
     A host that does not answer leaves out what it has: metrics are read at any time, also while the session ends.
     """
     try:
-        metrics = host.ask("metrics", connector=connector)
+        metrics = host.metrics()
     except Exception as error:
         log.debug("plugin.metrics.unknown", cause=str(error))
         return []
-    return [("plugins", m["name"], m["value"], m["tags"]) for m in metrics if m["tags"].get("task") in tasks]
+    own = [m for m in metrics if m["tags"]["connector"] == connector and m["tags"].get("task") in tasks]
+    return [("plugins", m["name"], m["value"], m["tags"]) for m in own]
 
 
 class JavaPlugin:

@@ -16,7 +16,7 @@ from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
 
-_LOOK_MS, _IDLE_LOOK_MS = 1_000, 5_000
+_LOOK_MS, _IDLE_LOOK_MS = 1_000, 15_000
 """A look ends so long after the first record since the one before, or after so long without any: looks are what many idle tasks
 cost. What has ended a task is known at once all the same."""
 
@@ -101,7 +101,7 @@ class JavaTask(OfConnector, HostedTask):
             )
 
     def look(self) -> HostedLook:
-        """The state of the task, a second after it had records, or after six without any. Raises PluginError if it has failed."""
+        """The state of the task, a second after it had records, or after 16 without any. Raises PluginError if it failed."""
         try:
             with hiding(self._passwords):
                 answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS, idleWait=_IDLE_LOOK_MS)

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100_000
 """Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
-_START_LOOK_MS, _POLL_MS = 500, 5_000
+_START_LOOK_MS, _POLL_MS = 500, 30_000
 """So long one question whether the task has started waits, or one for records: many idle tasks cost what they ask."""
 _NEEDS_METADATA = {
     "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
@@ -98,7 +98,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The next range; None if there is none for 5 s, or the task is to stop. Raises PluginError for what it throws."""
+        """The next range; None if there is none for 30 s, or the task is to stop. Raises PluginError for what it throws."""
         if self._unsettled and self.context.exactly_once:
             self._restart_java_task()
         self._begin()

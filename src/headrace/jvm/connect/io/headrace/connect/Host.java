@@ -84,7 +84,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 worker = Json.texts(request.get("worker"));
                 return null;
             case "metrics":
-                return environment().ofPlugins((String) request.get("connector"));
+                return environment().ofPlugins();
             case "definitions":
                 return limited(request, plugin -> Definitions.of(plugin));
             case "validate":

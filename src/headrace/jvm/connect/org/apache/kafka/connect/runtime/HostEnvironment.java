@@ -61,12 +61,16 @@ public final class HostEnvironment {
         if (!measured.add(name)) {
             return plugin;
         }
-        AutoCloseable wrapped = wrapped(plugin, new ConnectorTaskId(connector, number), alias);
-        return () -> {
-            try (wrapped) {
+        try {
+            AutoCloseable wrapped = wrapped(plugin, new ConnectorTaskId(connector, number), alias);
+            return () -> {
                 measured.remove(name);
-            }
-        };
+                wrapped.close();
+            };
+        } catch (RuntimeException | LinkageError e) { // the plugin's own
+            measured.remove(name);
+            throw e;
+        }
     }
 
     @SuppressWarnings("unchecked")
@@ -85,12 +89,12 @@ public final class HostEnvironment {
         Utils.closeQuietly(metrics, "metrics of a plugin");
     }
 
-    /** The metrics of plugins of a connector: `name`, `value` and `tags` of each that is a number. */
-    public List<Map<String, Object>> ofPlugins(String connector) {
+    /** The metrics of plugins: `name`, `value` and `tags` of each that is a number. */
+    public List<Map<String, Object>> ofPlugins() {
         List<Map<String, Object>> found = new ArrayList<>();
         for (Map.Entry<MetricName, KafkaMetric> metric : metrics.metrics().metrics().entrySet()) {
             MetricName name = metric.getKey();
-            if (name.group().equals("plugins") && connector.equals(name.tags().get("connector"))
+            if (name.group().equals("plugins") && name.tags().containsKey("connector")
                     && metric.getValue().metricValue() instanceof Number value) {
                 found.add(Map.of("name", name.name(), "value", value.doubleValue(), "tags", name.tags()));
             }
