@@ -73,8 +73,8 @@ _JIT = f"{_HUGE} {_LATER}"
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
 # Records that a source in Java has polled travel with their Spark task: 64 MB by estimate, or a transaction. Spark: 128 MiB.
 _REMOTE = {"spark.rpc.message.maxSize": "1024"}
-# An idle worker gives memory back: Java looks for garbage only while something makes some.
-_IDLE = "-XX:G1PeriodicGCInterval=20000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
+# An idle worker gives memory back: Java looks for garbage only while something makes some. A look takes 0.2 s of CPU time.
+_IDLE = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:
