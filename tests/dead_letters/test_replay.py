@@ -205,6 +205,7 @@ def test_pages_lead_through_all_letters_once_newest_first(destination: Cluster, 
     while True:
         page = place.letters.page(3, before)
         assert len(page["letters"]) <= 3
+        assert (page["counted"], page["counted_all"], sum(one["records"] for one in page["reasons"])) == (11, True, 11)
         seen += [one["id"] for one in page["letters"]]
         if (before := page["before"]) is None:
             break

@@ -410,6 +410,8 @@ def test_records_with_html_in_them_are_shown_as_text(text: str):
         "reasons": reasons([letter]),
         "connectors": [hostile, "b"],
         "records": 1,
+        "counted": 1,
+        "counted_all": True,
         "before": hostile,
     }
     html = render("dead_letters_page.html", topic=hostile, page=page, sentence="", connector="", before=hostile)

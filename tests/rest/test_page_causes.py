@@ -17,14 +17,18 @@ from tests.rest.conftest import Client
 from tests.rest.test_page import CONFIG, KnowingHerder, Page
 
 
-def test_reasons_say_that_they_are_counted_on_one_page_alone():
+def test_reasons_say_over_how_many_letters_they_are_counted():
     letters = [Letter.of(GivenRecord("letters", 0, n, 0, None, b"x", ())) for n in range(2)]
     page = {"letters": [letter.json() for letter in letters], "reasons": reasons(letters), "connectors": ["c"], "records": 9}
     values = {"topic": "letters", "sentence": "", "connector": "c"}
-    counted = "of the 2 letters on this page; the others of the topic are not counted"
-    assert counted in render("dead_letters_page.html", page=page | {"before": "0:7"}, before="", **values)
-    assert counted in render("dead_letters_page.html", page=page | {"before": None}, before="0:9", **values)
-    assert "are not counted" not in render("dead_letters_page.html", page=page | {"before": None}, before="", **values)
+    bounded = render(
+        "dead_letters_page.html", page=page | {"before": "0:7", "counted": 500, "counted_all": False}, before="", **values
+    )
+    assert "of the newest 500 letters; older ones are not counted" in bounded
+    whole = render(
+        "dead_letters_page.html", page=page | {"before": "0:7", "counted": 60, "counted_all": True}, before="", **values
+    )
+    assert "of all 60 letters" in whole and "not counted" not in whole
 
 
 class FailedHerder(KnowingHerder):

@@ -15,7 +15,7 @@ from headrace.config.redaction import concealed
 from headrace.connectors.base import Props
 from headrace.dead_letters.chains import Attempt, attempts, read_alike
 from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
-from headrace.dead_letters.page import LetterReader
+from headrace.dead_letters.page import MOST, LetterReader
 from headrace.dead_letters.replays import Marks, Replays
 from headrace.errors import BadRequestError, HeadraceError, NotFoundError
 from headrace.kafka.admin import shared
@@ -80,14 +80,18 @@ class DeadLetterTopic:
             return summary | {"problem": str(error)}
 
     def page(self, count: int, before: str | None) -> Json:
-        """Some letters, newest first, with the reasons why these failed."""
-        read = self._reader().page(count, before)
+        """Some letters, newest first; and why the newest MOST of the topic failed, whichever of them are shown."""
+        reader = self._reader()
+        read = reader.page(count, before)
+        newest = reader.page(MOST) if before or read.before else read
         letters = self._marked(read.letters, self._replays().marks())
         return {
             "topic": self._topic.name,
             "connectors": list(self._topic.configs),
             "records": read.records,
-            "reasons": reasons(letters),
+            "reasons": reasons(newest.letters),
+            "counted": len(newest.letters),
+            "counted_all": newest.before is None,
             "letters": [letter.json() for letter in letters],
             "before": read.before,
         }

@@ -337,7 +337,8 @@ SCHEMAS: dict[str, Schema] = {
         "reasons": _list(_object({
             "connector": _TEXT_OR_NULL, "stage": _TEXT_OR_NULL, "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL,
             "message": _TEXT_OR_NULL, "records": _INT, "first_ms": _INT_OR_NULL, "last_ms": _INT_OR_NULL,
-        }), description="Why the letters of this page failed."),
+        }), description="Why the `counted` newest letters of the topic failed, 500 at most."),
+        "counted": _INT, "counted_all": {**_BOOLEAN, "description": "Whether the topic has no others."},
         "letters": _list(_LETTER, description="Newest first."),
         "before": {**_TEXT_OR_NULL, "description": "The parameter `before` of the next page; null: there is none."},
     }),

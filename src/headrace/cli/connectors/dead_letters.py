@@ -47,8 +47,10 @@ def show(
         typer.echo(answer.text)
     elif answer.object["letters"]:
         tables.show(tables.reasons(answer.object), tables.letters(answer.object))
+        if not answer.object["counted_all"]:
+            typer.echo(f"The reasons are those of the newest {answer.object['counted']} letters; older ones are not counted.")
         if answer.object["before"]:
-            typer.echo(f"There are older ones, not counted above: --before {answer.object['before']}")
+            typer.echo(f"There are older ones: --before {answer.object['before']}")
     else:
         typer.echo(f"{plain(topic)} has no dead letters.")
 
