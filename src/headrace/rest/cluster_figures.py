@@ -74,7 +74,7 @@ def figures_body(herder: RestHerder, points: int, connector: str = "") -> dict[s
     """
     measured = [task for task in herder.metrics.figures() if not connector or task.connector == connector]
     tasks = [{**asdict(task), "waiting_for": USAGE.waiting_for(task.connector, task.task)} for task in measured]
-    names = {task["connector"] for task in tasks}
+    names = {task["connector"] for task in tasks} | ({connector} if connector else set())  # it may have no task here now
     series = {name: [[s.rate, s.age_ms] for s in herder.metrics.history.of(name)[-points:]] for name in names} if points else {}
     return {"worker_id": herder.worker_id, "tasks": tasks, "history": series}
 

@@ -46,8 +46,14 @@ class FigureSample:
 
 @dataclass
 class FigureHistory:
-    """The last hour of each connector, sampled every INTERVAL_S. For one thread that adds; any may read."""
+    """The last hour of each connector, sampled every INTERVAL_S. For one thread that adds; any may read.
 
+    A connector without a task here, as it is restarted, stopped or on another worker, has copied nothing here: its samples go on
+    with 0, and are kept until they are all of that kind.
+    """
+
+    _absent: dict[str, int] = field(default_factory=dict)
+    """How many samples have been added since each of these had a task here."""
     _samples: dict[str, deque[FigureSample]] = field(default_factory=dict)
     _records: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
@@ -62,7 +68,15 @@ class FigureHistory:
             ring = self._samples.setdefault(name, deque(maxlen=SAMPLES))
             ring.append(FigureSample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
         self._records = {(task.connector, task.task): task.records for tasks in by_connector.values() for task in tasks}
-        self._samples = {name: ring for name, ring in self._samples.items() if name in by_connector}
+        self._absent = {name: self._absent.get(name, 0) + 1 for name in self._samples if name not in by_connector}
+        for name in self._absent:
+            if (ring := self._samples.get(name)) is not None:  # it may just have been forgotten
+                ring.append(FigureSample(0.0, None))
+        self._samples = {name: ring for name, ring in self._samples.items() if self._absent.get(name, 0) < SAMPLES}
+
+    def forget(self, connector: str) -> None:
+        """It was deleted: another one of its name begins anew."""
+        self._samples.pop(connector, None)
 
     def of(self, connector: str) -> list[FigureSample]:
         """The samples of a connector, oldest first."""

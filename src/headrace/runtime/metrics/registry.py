@@ -195,6 +195,7 @@ class Metrics:
 
     def no_connector(self, name: str) -> None:
         """The connector was deleted."""
+        self.history.forget(name)
         with self._lock:
             self._own.pop(name, None)
             self._connectors.pop(name, None)
