@@ -95,9 +95,9 @@ def test_the_overview_names_the_clusters_that_give_no_answer_and_since_when(serv
         {"cluster": "${env:FAR}", "since_ms": SINCE_MS, "connectors": 1},
         {"cluster": "eu:9092", "since_ms": SINCE_MS, "connectors": 2},
     ]
-    sentence = "The cluster eu:9092 has given no answer since 2023-11-14 22:13:20 UTC."
+    sentence = "No answer since 2023-11-14 22:13:20 UTC from the cluster eu:9092."
     assert [row["problem"] for row in found["connectors"]] == [sentence] * 2
-    assert "The cluster eu:9092 gives no answer" in page.get("/ui").text
+    assert "No answer from the cluster eu:9092, first noticed" in page.get("/ui").text
     assert sentence in page.get("/ui/connector?name=far").text
 
 

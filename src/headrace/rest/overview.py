@@ -276,7 +276,7 @@ def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clus
 def no_answer(cluster: str, since_ms: int) -> str:
     """A sentence about a cluster that is away."""
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
-    return f"The cluster {cluster} has given no answer since {since:%Y-%m-%d %H:%M:%S} UTC."
+    return f"No answer since {since:%Y-%m-%d %H:%M:%S} UTC from the cluster {cluster}."
 
 
 def no_progress(task: int, stalled_ms: int) -> str:
