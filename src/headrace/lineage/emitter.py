@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +13,8 @@ import structlog
 from headrace.errors import ConfigError, HeadraceError, SetupError
 from headrace.lineage.jobs import JobLineage, application_job, connector_job
 from headrace.lineage.runs import JobState, RunEventPlan, Runs, follow
+from headrace.rest.cluster_names import ClusterNames
+from headrace.rest.connector_lineage import clusters_of
 from headrace.rest.herder import RestHerder
 from headrace.rest.streams_reports import StreamsReports, applications
 from headrace.runtime.worker_config import WorkerConfig
@@ -35,27 +36,29 @@ class JobSource(Protocol):
     def lineage(self, job: str) -> JobLineage: ...  # noqa: D102
 
 
-@dataclass(frozen=True)
 class ConnectorJobs:
     """The connectors that run on this worker."""
 
-    herder: RestHerder
-    servers: str
-    """The bootstrap servers of the workers."""
+    def __init__(self, herder: RestHerder, servers: str) -> None:
+        """servers: the bootstrap servers of the workers."""
+        self._herder, self._servers = herder, servers
+        self._clusters: ClusterNames | None = None
 
     def states(self) -> Iterator[JobState]:
         """How they are."""
-        for name in self.herder.connectors():
+        self._clusters = None
+        for name in self._herder.connectors():
             try:
-                status = self.herder.status(name)
+                status = self._herder.status(name)
             except HeadraceError:  # just created
                 continue
-            if status["connector"]["worker_id"] == self.herder.worker_id:
+            if status["connector"]["worker_id"] == self._herder.worker_id:
                 yield JobState.of_connector(status)
 
     def lineage(self, job: str) -> JobLineage:
-        """What one reads and writes."""
-        return connector_job(self.herder, job, self.servers)
+        """What one reads and writes. All configurations are read for it, once for all events of one look."""
+        self._clusters = self._clusters or clusters_of(self._herder, self._servers)
+        return connector_job(self._herder, job, self._servers, self._clusters)
 
 
 class ApplicationJobs:

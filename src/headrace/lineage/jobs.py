@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.column_lineage import column_rows
-from headrace.rest.connector_lineage import Config, clusters_of, config_of, lineage_of_connector
+from headrace.rest.connector_lineage import Config, config_of, lineage_of_connector
 from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import EXTERNAL, TOPIC, UNKNOWN, Lineage, LineageNode
 from headrace.rest.streams_lineage import of_application
@@ -38,10 +39,10 @@ class JobLineage:
     """Records that its tasks on this worker have written, where it is known which dataset they are in."""
 
 
-def connector_job(herder: RestHerder, name: str, servers: str) -> JobLineage:
-    """Of a connector. servers: the bootstrap servers of the workers."""
+def connector_job(herder: RestHerder, name: str, servers: str, clusters: ClusterNames) -> JobLineage:
+    """Of a connector. servers: the bootstrap servers of the workers; clusters: those that all connectors name."""
     config = config_of(herder, name)
-    found = lineage_of_connector(herder, name, clusters_of(herder, servers), USAGE.of(name))
+    found = lineage_of_connector(herder, name, clusters, USAGE.of(name))
     nodes = {node.id: node for node in found.graph.nodes}
     sources, targets = sides(found.graph, f"connector:{name}", servers)
     made_of: dict[Dataset, Sequence[Dataset] | None] = dict.fromkeys(targets)

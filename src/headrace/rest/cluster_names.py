@@ -36,9 +36,8 @@ class ClusterNames:
         for servers in others:
             found = [self._names[address] for address in _addresses(servers) if address in self._names]
             name = None if None in found else min((one for one in found if one), default=_plain(servers))
-            for address, known in self._names.items():  # two clusters that this list shows to be one
-                if known in found:
-                    self._names[address] = name
+            if len(set(found)) > 1:  # two clusters that this list shows to be one
+                self._names = {address: name if known in found else known for address, known in self._names.items()}
             self._add(servers, name)
 
     def _add(self, servers: str, name: str | None) -> None:
