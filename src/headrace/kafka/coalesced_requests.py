@@ -13,7 +13,7 @@ from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.groups import Partition
 
 _FRESH_S, _WANTED_S, _TIMEOUT_S = 1.0, 60.0, 5.0
-_PATIENCE_S, _PATIENCE_EVERY_S = 0.5, 5.0
+_PATIENCE_S, _PATIENCE_EVERY_S, _SLOW_S = 0.5, 5.0, 2.0
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -83,7 +83,7 @@ class CoalescedRequest(Generic[Key, Value]):
         """Since when (epoch ms) the cluster has given no answer; None: it answers, or nobody has asked it for a while."""
         with self._lock:
             now = time.monotonic()
-            waiting = self._answered is not None and now > self._patience_ends
+            waiting = self._answered is not None and now > self._patience_ends + _SLOW_S  # else it is a slow one
             asked = any(now - at < _WANTED_S for at in self._wanted.values())
             return self._began_ms if asked and (waiting or self._error is not None) else None
 
