@@ -32,8 +32,9 @@ def test_keys_and_values_arrive_with_their_headers_and_those_that_fail_are_dead_
     good = (b"\0" + key + form.payload, b"\0" + value + form.payload)
     guid = base64.b16decode(registry.store.schemas[int.from_bytes(value)].guid.replace("-", "").upper())
     by_header = (b"\1" + guid + (b"\0" if form.type == "PROTOBUF" else b""), form.payload[form.type == "PROTOBUF" :])
+    cut = good[1][:-2]
     cluster.produce(topic, [
-        record(*good, [("h", b"1")]), record(good[0], b"broken", [("h", b"2")]), record(b"broken", good[1]),
+        record(*good, [("h", b"1")]), record(good[0], b"broken", [("h", b"2")]), record(b"broken", good[1]), record(good[0], cut),
         record(good[0], None), record(good[0], by_header[1], [("__value_schema_id", by_header[0])]),
     ])  # fmt: skip
     converters = {
@@ -46,16 +47,17 @@ def test_keys_and_values_arrive_with_their_headers_and_those_that_fail_are_dead_
     }  # fmt: skip
     target = {"target_bootstrap_servers": source.bootstrap, "destination_topics_create": "true"}
     one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, **target, **converters, **queue)
-    one.await_offsets({(topic, 0): 5})
+    one.await_offsets({(topic, 0): 6})
     copies, dead = source.read(prefix + topic), cluster.read(letters)
-    assert [len(copies), len(dead)] == [3, 2]
+    assert [len(copies), len(dead)] == [3, 3]
     assert all(b"hello" in (copy.key or b"") for copy in copies)
     assert [b"hello" in (copy.value or b"") for copy in copies] == [True, False, True]
     assert (copies[1].value, copies[0].headers) == (None, [("h", b"1")])
     assert (copies[0].value, copies[2].headers) == (copies[2].value, [])  # the header was of the schema that it was read with
-    assert [(letter.key, letter.value) for letter in dead] == [(good[0], b"broken"), (b"broken", good[1])]
-    why = dict(dead[0].headers)["__connect.errors.exception.stacktrace"] or b""
-    assert b"Unknown magic byte! The data begins with 0x62" in why
+    assert [(letter.key, letter.value) for letter in dead] == [(good[0], b"broken"), (b"broken", good[1]), (good[0], cut)]
+    magic, _, ends = (dict(letter.headers)["__connect.errors.exception.stacktrace"] or b"" for letter in dead)
+    assert b"Unknown magic byte! The data begins with 0x62" in magic
+    assert (b"it is no JSON" if form.type == "JSON" else b"the data ends before the record does") in ends
     own, copied = ([f"{name}-{part}" for part in ("key", "value")] for name in (topic, prefix + topic))
     assert sorted(registry.store.subjects) == sorted([*own, *copied])
 
