@@ -111,7 +111,9 @@ class FeedPlans:
         """The plans, as `after` has them, for which something else holds now (latest.cache.ttl.sec); raises what it does."""
         if not self._chain.renew():
             return []
-        return [(self._planned(known_chain), sorted(known_chain.needs)) for known_chain in list(self._kept.values())]
+        # one without a plan has something to learn first
+        planned = [known_chain for known_chain in self._kept.values() if known_chain.plan is not None]
+        return [(self._planned(known_chain), sorted(known_chain.needs)) for known_chain in planned]
 
     def again(self) -> Any:
         """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
