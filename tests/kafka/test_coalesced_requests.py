@@ -13,7 +13,7 @@ from headrace.background import in_background
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka import coalesced_requests
 from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import CoalescedRequest, Patience, latest_offsets, topics
+from headrace.kafka.coalesced_requests import CoalescedRequest, WaitBudget, latest_offsets, topics
 from headrace.kafka.groups import Partition
 from tests.clusters import Cluster, record
 from tests.support import wait_until
@@ -83,12 +83,12 @@ def test_of_many_who_ask_a_cluster_that_says_nothing_one_after_the_other_only_th
 
 
 def test_clusters_that_say_nothing_are_waited_for_half_a_second_in_five_all_together() -> None:
-    patience, never, begun = Patience(), threading.Event(), time.monotonic()
-    assert patience.left_s(begun) == 0.5
-    assert not patience.wait(never, begun + 600)
-    assert patience.left_s(time.monotonic()) < 0.01
-    assert not patience.wait(never, begun + 600)  # returns at once: there is nothing left
-    assert patience.left_s(begun + 600) == 0.5
+    budget, never, begun = WaitBudget(), threading.Event(), time.monotonic()
+    assert budget.left_s(begun) == 0.5
+    assert not budget.wait(never, begun + 600)
+    assert budget.left_s(time.monotonic()) < 0.01
+    assert not budget.wait(never, begun + 600)  # returns at once: there is nothing left
+    assert budget.left_s(begun + 600) == 0.5
 
 
 def test_since_when_a_cluster_is_silent_is_since_the_first_request_without_an_answer() -> None:

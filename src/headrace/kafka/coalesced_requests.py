@@ -18,7 +18,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Patience:
+class WaitBudget:
     """How long clusters may be waited for, all together: half a second in five. Thread-safe.
 
     Of a few clusters that are away each would hold up the figures of all tasks for its half second.
@@ -44,7 +44,7 @@ class Patience:
         return done
 
 
-_PATIENCE = Patience()
+_BUDGET = WaitBudget()
 
 
 class CoalescedRequest(Generic[Key, Value]):
@@ -71,7 +71,7 @@ class CoalescedRequest(Generic[Key, Value]):
 
         Raises HeadraceError if the cluster cannot be asked now: at once if that was so the last time, too.
         """
-        while (answered := self._request(keys)) is not None and _PATIENCE.wait(answered, self._patience_ends):
+        while (answered := self._request(keys)) is not None and _BUDGET.wait(answered, self._patience_ends):
             pass  # it may have been asked for other keys
         with self._lock:
             if not self._asked >= set(keys):
