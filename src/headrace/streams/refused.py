@@ -11,7 +11,7 @@ from headrace.streams.processor_groups import owns, processor_groups
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 
-_NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge, ops.ForeignKeyRespond
+_NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge
 _SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
 _FOLLOW = (*_SEEN_THROUGH, ops.Suppress, ops.CogroupMerge, ops.TableJoin, ops.TableJoinMerge)
 _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange

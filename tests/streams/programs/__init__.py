@@ -5,10 +5,23 @@ from __future__ import annotations
 import inspect
 from types import ModuleType
 
-from tests.streams.programs import aggregations, joins, low_level, operators, optimized, results, stateless, tables, topics
+from tests.streams.programs import (
+    aggregations,
+    changes,
+    joins,
+    low_level,
+    operators,
+    optimized,
+    results,
+    schedules,
+    stateless,
+    tables,
+    topics,
+    windows,
+)
 from tests.streams.programs.case import Case
 
-MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics, results, operators)
+MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics, results, operators, windows, changes, schedules)
 
 
 def cases(module: ModuleType) -> list[Case]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Build = Callable[[Any], None]
+CLOCK = "@clock"
 Input = tuple[tuple[str, str | None, str | None, int], ...]  # topic, key, value, time (ms) of each record
 
 
@@ -40,3 +41,8 @@ def records(topic: str, text: str) -> Input:
     """Records of a topic: `a:x@1` has key a and value x at 1 ms; `-` is none."""
     parts = [one.replace("@", ":").split(":") for one in text.split()]
     return tuple((topic, None if k == "-" else k, None if v == "-" else v, int(t)) for k, v, t in parts)
+
+
+def clock(advance: int) -> Input:
+    """The clock of the machine goes on by so many milliseconds: a record of no topic."""
+    return ((CLOCK, None, None, advance),)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from headrace.streams import KStream, Serdes, StateStore, Stores
+from headrace.streams import KStream, PunctuationType, Record, Serdes, StateStore, Stores
 
 
 def _identity(*given: Any) -> Any:
@@ -60,6 +60,40 @@ class READER:
         self._context.forward(record.with_value(f"{record.value or 'null'}-{'null' if row is None else row}"))
 
 
+class _TwoTimes:
+    """Forwards each record two times."""
+
+    def init(self, context: Any) -> None:
+        self._context = context
+
+    def process(self, record: Any) -> None:
+        for number in "12":
+            self._context.forward(record.with_value(f"{record.value or ''}{number}"))
+
+
+class _EveryTen:
+    """Forwards each record, and the time every ten milliseconds of stream time and of the clock."""
+
+    interval = 10
+
+    def init(self, context: Any) -> None:
+        self._context = context
+        context.schedule(millis(self.interval), PunctuationType.STREAM_TIME, lambda time: self._tell("stream", time))
+        context.schedule(millis(self.interval), PunctuationType.WALL_CLOCK_TIME, lambda time: self._tell("clock", time))
+
+    def process(self, record: Any) -> None:
+        self._context.forward(record.with_value(f"{record.value or ''}-{self.interval}"))
+
+    def _tell(self, key: str, time: int) -> None:
+        self._context.forward(Record(key, f"{time}/{self.interval}", time))
+
+
+class _EveryFive(_EveryTen):
+    """The same every five milliseconds."""
+
+    interval = 5
+
+
 class NUMBERED:
     """Numbers the values that it gets, by key."""
 
@@ -73,6 +107,7 @@ class NUMBERED:
 
 
 EXTRACTOR, STATEFUL = _Extractor(), _Stateful()
+TWO_TIMES, EVERY_TEN, EVERY_FIVE = _TwoTimes, _EveryTen, _EveryFive
 
 
 def CONSUMER(stream: KStream) -> None:
@@ -108,7 +143,7 @@ def BOTH(left: Any, right: Any) -> Any:
 
 
 def NOT_A(key: Any, value: Any) -> Any:
-    return key != "a"
+    return ~key.eqNullSafe("a")
 
 
 def UPPER(value: Any) -> Any:
@@ -134,6 +169,22 @@ def OWN_KEY(key: Any, value: Any) -> Any:
 
 def IN_WINDOW(key: Any, value: Any) -> Any:
     return F.concat(key["key"], F.lit("@"), key["start"].cast("string"))
+
+
+def WITH_BOUNDS(key: Any, value: Any) -> Any:
+    return F.concat(key["key"], F.lit("@"), key["start"].cast("string"), F.lit("-"), key["end"].cast("string"))
+
+
+def FIRST_LETTER(value: Any) -> Any:
+    return F.when(~value.startswith("?"), F.substring(value, 1, 1))
+
+
+def CHAINED(stream: KStream) -> KStream:
+    return stream.map_values(UPPER)
+
+
+def REDIRECTED(stream: KStream) -> None:
+    stream.flat_map_values(TWICE).to("out")
 
 
 def ROW(key: Any, value: Any) -> Any:

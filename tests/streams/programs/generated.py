@@ -1,6 +1,7 @@
 """Random topologies: a generator that writes programs, which record.py turns into Java like every other.
 
-`described` are not run, and use what there is with and without names; `run` have records, and give texts to the topic `out`.
+`described` are not run, and use what there is with and without names; the others have records, and give texts to the topic `out`:
+`run`, with `windowed` (every kind of window, with and without grace) and `joined` (left and outer joins of streams).
 The seed is fixed, and so what Kafka Streams says of them is recorded; for another one see tests/golden/streams/differ.py.
 """
 
@@ -15,9 +16,9 @@ from typing import Any
 
 from headrace import streams
 from tests.streams.programs import functions
-from tests.streams.programs.case import Case, records
+from tests.streams.programs.case import Case, Input, records
 
-SEED, DESCRIBED, RUN = 1, 300, 24
+SEED, DESCRIBED, RUN, WINDOWED, JOINED = 1, 300, 24, 12, 6
 SAME = 6  # so many of those that are run get the same records
 _WINDOWS = (
     "TimeWindows.of_size_with_no_grace(minutes(5))",
@@ -144,6 +145,39 @@ def _run(p: _Program) -> None:
     p.chance.choice(steps)()
 
 
+def _of_windows(p: _Program) -> None:
+    """A windowed aggregation, all of whose changes are passed on, or some."""
+    chance, s = p.chance, p.streams[-1]
+    size, grace = chance.choice((3, 5, 8)), chance.choice((0, 2, 6))
+    add = chance.choice(("aggregate(EMPTY, APPEND)", "count()"))
+    windows = chance.choice(
+        (
+            f"TimeWindows.of_size_and_grace(millis({size}), millis({grace}))",
+            f"TimeWindows.of_size_and_grace(millis({size}), millis({grace})).advance_by(millis({chance.randrange(1, size + 1)}))",
+            f"SlidingWindows.of_time_difference_and_grace(millis({size}), millis({grace}))",
+            f"SessionWindows.of_inactivity_gap_and_grace(millis({chance.randrange(5)}), millis({grace}))",
+        )
+    )
+    emit = chance.choice(("", "", ".emit_strategy(EmitStrategy.on_window_close())"))
+    if windows.startswith("Session"):
+        add = add.replace("APPEND", "APPEND, CONCATENATED")
+    if emit and not windows.startswith("Session"):  # without a longer retention Kafka loses windows that stream time leaps over
+        kept = f'Materialized.as_("w{p.number()}-{chance.randrange(10**9)}").with_retention(millis(1000))'
+        add = add.replace(")", f", {kept})").replace("(, ", "(")
+    grouped = "group_by_key(Grouped.with_(Serdes.string(), Serdes.string()))"
+    p.table(f"{s}.{grouped}.windowed_by({windows}){emit}.{add}")
+    if not emit and chance.random() < 0.5:
+        p.table(f"{p.tables[-1]}.suppress(Suppressed.until_window_closes(Suppressed.BufferConfig.unbounded()))")
+    p.stream(f"{p.tables[-1]}.to_stream().select_key(WITH_BOUNDS).map_values(TEXT)")
+
+
+def _outer_joined(p: _Program) -> None:
+    """A join of two streams that passes on records without a partner."""
+    after = p.chance.choice(("", f".after(millis({p.chance.randrange(2, 7)}))"))
+    windows = f"JoinWindows.of_time_difference_and_grace(millis(3), millis({p.chance.randrange(4)})){after}"
+    p.stream(f"{p.streams[0]}.{p.chance.choice(('left_join', 'outer_join'))}({p.streams[-1]}, BOTH, {windows})")
+
+
 def _case(name: str, lines: list[str], config: dict[str, str], given: Any = ()) -> Case:
     text = f"def {name}(b):\n" + "".join(f"    {line}\n" for line in lines)
     file = f"<{name}>"
@@ -175,12 +209,41 @@ def run(seed: int = SEED, count: int = RUN) -> list[Case]:
         for _ in range(p.chance.randrange(2, 7)):
             _run(p)
         p.do(f'{p.streams[-1]}.to("out")')
-        chance, time, rows = random.Random(f"records {seed}-{number // SAME}"), 10, []
-        for value in "bcdefghijklmnop":
-            time += chance.randrange(-1, 4)
-            rows.append(f"{chance.choice('aabc')}:{value}@{time}")
-        found.append(_case(f"run_{number}", p.lines, {}, records("in", " ".join(rows))))
+        found.append(_case(f"run_{number}", p.lines, {}, _records(f"records {seed}-{number // SAME}")))
     return found
+
+
+def windowed(seed: int = SEED, count: int = WINDOWED) -> list[Case]:
+    """Programs with windows, and records of which many are late."""
+    return [_each(f"windowed_{number}", _of_windows, f"{seed}-{number // SAME}", late=9) for number in range(count)]
+
+
+def joined(seed: int = SEED, count: int = JOINED) -> list[Case]:
+    """Programs with left and outer joins, and records that are in time for their windows; others: docs/parity.md."""
+    return [_each(f"joined_{number}", _outer_joined, f"{seed}-{number // SAME}", late=1) for number in range(count)]
+
+
+def _each(name: str, step: Callable[[_Program], None], seed: str, late: int) -> Case:
+    p = _Program(random.Random(f"{name} {seed}"))
+    p.stream('b.stream("in")')
+    p.stream(
+        p.chance.choice(
+            ("s1.filter(NOT_A)", "s1.map_values(UPPER)", "s1.flat_map_values(TWICE)", "s1.merge(s1.map_values(UPPER))")
+        )
+    )
+    step(p)
+    p.do(f'{p.streams[-1]}.to("out")')
+    return _case(name, p.lines, {"statestore.cache.max.bytes": "0"}, _records(f"records of {step.__name__} {seed}", late))
+
+
+def _records(seed: str, late: int = 0) -> Input:
+    """Records of few keys whose times mostly grow. late: so many milliseconds some are behind; two more come long after them."""
+    chance, time, rows = random.Random(seed), 10, []
+    for value in "bcdefghijklmnop":
+        time += chance.randrange(-1, 4)
+        rows.append(f"{chance.choice('aabc')}:{value}@{time - (chance.randrange(late) if late else 0)}")
+    end = ["c:q@200", "c:r@300"] if late else []
+    return records("in", " ".join([*rows, *end]))
 
 
 def shortened(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,4 +265,4 @@ def _digest(part: Any) -> str:
 
 def cases() -> list[Case]:
     """All of the fixed seed."""
-    return described() + run()
+    return described() + run() + windowed() + joined()

@@ -61,9 +61,9 @@ class Sessions:
         for key, _, t in batch:
             if key is None:
                 continue
-            self.time = max(self.time, t)
+            expired, self.time = self.time - self.gap - self.grace, max(self.time, t)
             known = self.sessions.setdefault(key, {})
-            near = {s: n for s, n in known.items() if s[1] >= t - self.gap and s[0] <= t + self.gap}
+            near = {s: n for s, n in known.items() if s[1] > expired and s[1] >= t - self.gap and s[0] <= t + self.gap}
             start, end = min([t, *(s[0] for s in near)]), max([t, *(s[1] for s in near)])
             if end < self.time - self.grace - self.gap:
                 continue

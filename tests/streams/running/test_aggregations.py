@@ -232,7 +232,7 @@ def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
     serde = WindowedSerde("session_windowed", None, Serdes.string())
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 20), ("a", "x", 25)])
-        feed(driver, "in", [("b", "x", 38), ("a", "x", 15)])
+        feed(driver, "in", [("b", "x", 37), ("a", "x", 15)])
         assert _out(driver, serde, Serdes.long()) == []
         feed(driver, "in", [("b", "x", 39)])
         found = [(r.key["key"], r.key["start"], r.key["end"], r.value) for r in _out(driver, serde, Serdes.long())]

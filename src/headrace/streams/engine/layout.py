@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -16,7 +16,26 @@ class Layout:
     keys: tuple[tuple[str, DataType], ...]
     value: DataType
 
+    def __post_init__(self) -> None:
+        """Take all fields of structs for ones that may be NULL: what a serde reads from bytes is, whatever was written."""
+        object.__setattr__(self, "keys", tuple((name, nullable(kind)) for name, kind in self.keys))
+        object.__setattr__(self, "value", nullable(self.value))
+
     @property
     def names(self) -> list[str]:
         """What identifies a row."""
         return ["p", *(name for name, _ in self.keys)]
+
+
+def nullable(kind: Any) -> Any:
+    """A type of Spark's in which everything may be NULL."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match kind:
+        case StructType():
+            return StructType([StructField(one.name, nullable(one.dataType), True, one.metadata) for one in kind.fields])
+        case ArrayType():
+            return ArrayType(nullable(kind.elementType))
+        case MapType():
+            return MapType(nullable(kind.keyType), nullable(kind.valueType))
+    return kind

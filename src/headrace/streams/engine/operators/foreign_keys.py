@@ -103,8 +103,9 @@ def change(context: Context, store: str, right: Changes, asked: Questions) -> An
     rows = changed.withColumn("x", F.explode(context.memory.tables[store].beginning(F.col("p"), prefix)))
     pairs = asked.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
     met = rows.select("p", "x.k", "x.v", "x.t", "row", "row_t", "o").join(pairs, ["p", "k"], "left_anti")
-    time = F.greatest("t", "row_t")
-    return Answers(met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", time.alias("t"), "o"))
+    return Answers(
+        met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", F.col("row_t").alias("t"), "o")
+    )
 
 
 def respond(node: str, operation: ForeignKeyRespond, extractor: Function, left: Changes, answers: Answers) -> Records:

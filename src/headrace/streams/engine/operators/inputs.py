@@ -9,7 +9,7 @@ from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Pending
-from headrace.streams.engine.operators.windows import timed
+from headrace.streams.engine.operators.windows import stream_time, timed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def listed(context: Context, node: str, inputs: Sequence[Pending], wanted: str) -> DataFrame:
-    """One row for each task and key: p, k; `x`, its records with t, st (stream time), `i` (the number of the input) and `v0`,
-    `v1` … (the value, NULL but for that input); low and high, their times; mo and mst, the last place and stream time.
+    """One row for each task and key: p, k; `x`, its records with t, st (stream time), before (that of the record before it, -1 if
+    there is none), `i` (the number of the input) and `v0`, `v1` … (the value, NULL but for that input); low, high, their times;
+    mo and mst, the last place and stream time.
 
     wanted: which records, as SQL.
     """
@@ -31,7 +32,9 @@ def listed(context: Context, node: str, inputs: Sequence[Pending], wanted: str) 
         frame = given.records.frame.where(wanted)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
     frame = timed(context, node, union(parts), [F.col("o")])
-    values = [F.col(name) for name in ("t", "st", "i", *(f"v{i}" for i in range(len(inputs))))]
+    before = stream_time(context, node, [F.col("o")], F.col("t"), last=-1)
+    frame = frame.withColumn("before", F.coalesce(before, F.lit(-1)))
+    values = [F.col(name) for name in ("t", "st", "before", "i", *(f"v{i}" for i in range(len(inputs))))]
     return frame.groupBy("p", "k").agg(
         fold.ordered([F.col("o")], values, kinds).alias("x"),
         F.min("t").alias("low"),

@@ -37,8 +37,9 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     layout = Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind)
     table = context.memory.table(operation.store, layout, close_index(operation))
     records = listed(context, node, inputs, "k is not null")
+    retention = context.memory.stores[operation.store].retention_ms or windows.retention_ms
     joined = records.withColumn("before", F.transform(table.of_key(F.col("p"), F.col("k")), _as_session))
-    sessions = joined.withColumn("after", _merged(inputs, windows, kind))
+    sessions = joined.withColumn("after", _merged(inputs, windows, retention, kind))
     cut = context.cut(_changed(sessions, kind))
     context.put(operation.store, cut)
     times = context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct")))
@@ -76,15 +77,20 @@ def _as_session(row: Column) -> Column:
     return F.struct(*[row[name].alias(name) for name in ("w", "e", "v", "t")])
 
 
-def _merged(inputs: list[Pending], windows: SessionWindows, kind: DataType) -> Column:
-    """The sessions of a key after its records `x`."""
+def _merged(inputs: list[Pending], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
+    """The sessions of a key after its records `x`.
+
+    Which sessions have expired, the store says, as it does in Kafka Streams: by the greatest end that it has got before a record,
+    which is the stream time of then. A record that is not late may be near to a session that has expired, and begins another one.
+    """
     from pyspark.sql import functions as F
 
     gap, operation, node = F.lit(windows.gap_ms), inputs[0].operation.aggregation, inputs[0].node
 
     def step(sessions: Column, record: Column) -> Column:
         def near(session: Column) -> Column:
-            return (session["e"] >= record["t"] - gap) & (session["w"] <= record["t"] + gap)
+            there = session["e"] > record["before"] - F.lit(retention_ms)
+            return there & (session["e"] >= record["t"] - gap) & (session["w"] <= record["t"] + gap)
 
         close = F.array_sort(F.filter(sessions, near), lambda a, b: (a["w"] - b["w"]).cast("int"))
         start = F.aggregate(close, record["t"], lambda low, s: F.least(low, s["w"]))
@@ -97,6 +103,11 @@ def _merged(inputs: list[Pending], windows: SessionWindows, kind: DataType) -> C
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
         late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
         there = F.filter(F.array(new), lambda s: s["v"].isNotNull())  # a session whose value is NULL is none
-        return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), there))
+
+        def stays(session: Column) -> Column:
+            same = (session["w"] == start) & (session["e"] == end)  # an expired one, which is replaced
+            return ~near(session) & ~same
+
+        return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, stays), there))
 
     return F.aggregate("x", F.col("before"), step)

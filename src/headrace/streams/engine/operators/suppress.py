@@ -50,7 +50,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     fresh = context.cut(fresh)
     brought = F.sum(size("v") + F.when(F.col("ov").isNull(), 0).otherwise(size("ov"))).alias("bytes")
     sums = [F.count(F.lit(1)).alias("rows"), brought] if bounded else []
-    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct"), *sums))
+    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct"), F.max("o").alias("last"), *sums))
     context.tick(node, times)
     wait, asked = F.lit(operation.wait_ms), times.where("ct is not null")
     if bounded:
@@ -58,23 +58,32 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     else:
         due = table.due(asked, F.col("ct") - wait)
     waiting = due.join(fresh.select("p", "k"), ["p", "k"], "left_anti")
-    waiting = waiting.select(
-        "p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.col("v").alias("ov"), F.col("t").alias("ot")
-    )
-    rows = waiting.unionByName(fresh).join(times.select("p", "ct"), "p", "left")
+    waiting = waiting.select("p", "k", "v", "t", F.col("v").alias("ov"), F.col("t").alias("ot"))
+    rows = waiting.unionByName(fresh.drop("o")).join(times.select("p", "ct", "last"), "p", "left")
     rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
     out = F.col("v.since") + wait <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
+    order = [F.col("v.since"), context.memory.logs[operation.store].key({"k": F.col("k")})]
     if bounded:
         was = F.when(F.col("ov").isNull(), F.lit(0)).otherwise(size("ov"))
-        rows = _bounded(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer)
+        rows = _bounded(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer, order)
     rows = context.cut(rows)
-    passed = rows.where("out")
+    passed = _in_order(rows.where("out"), order)
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
-    gone = passed.where("ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
+    gone = rows.where("out and ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
     context.put(operation.store, context.cut(put.unionByName(gone)))
     lookup = _passed_on(table, changes.lookup) if changes.lookup else None
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
+
+
+def _in_order(passed: DataFrame, order: list[Column]) -> DataFrame:
+    """The rows with their places `o`: behind the last change of the batch, in the order in which Kafka's buffer has them."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    number = F.row_number().over(Window.partitionBy("p").orderBy(*order))
+    # Sorted as well, because a sink takes them as they come, and Spark leaves a window out that nobody asks for.
+    return passed.sortWithinPartitions("p", *order).withColumn("o", F.concat("last", F.array(number.cast("bigint"))))
 
 
 def _layout(changes: Changes) -> Layout:
@@ -124,8 +133,10 @@ def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: s
     return F.coalesce(F.length(parts[0]), F.lit(0)) + F.coalesce(F.length(parts[1]), F.lit(0))
 
 
-def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig) -> DataFrame:
-    """Rows with those `out` as well that are too many: the oldest of each task. rows: with `size`, and `was`, that of before."""
+def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig, order: list[Column]) -> DataFrame:
+    """Rows with those `out` as well that are too many: the first of each task in this order. rows: with `size`, and `was`, that
+    of before.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -133,8 +144,8 @@ def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig
     task, stays, known = Window.partitionBy("p"), (~F.col("out")).cast("bigint"), F.col("ov").isNotNull().cast("bigint")
     held = table.index.total(F.col("p"), size=False) + F.sum(stays - known).over(task)
     size = table.index.total(F.col("p"), size=True) + F.sum(stays * F.col("size") - F.col("was")).over(task)
-    oldest = Window.partitionBy("p", "out").orderBy("since", "t", "o").rowsBetween(Window.unboundedPreceding, -1)
-    rows = rows.withColumns({"since": F.col("v.since"), "held": held, "held_bytes": size})
+    oldest = Window.partitionBy("p", "out").orderBy(*order).rowsBetween(Window.unboundedPreceding, -1)
+    rows = rows.withColumns({"held": held, "held_bytes": size})
     older, older_bytes = F.count(F.lit(1)).over(oldest), F.coalesce(F.sum("size").over(oldest), F.lit(0))
     limits = buffer.max_record_count, buffer.max_byte_count
     most = tuple(_UNBOUNDED if limit is None else limit for limit in limits)

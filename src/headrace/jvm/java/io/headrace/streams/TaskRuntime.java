@@ -44,8 +44,7 @@ public final class TaskRuntime {
     private volatile BatchResult batch = new BatchResult(null, null);
 
     /**
-     * @param directory scratch for the stores
-     * @param memory how many bytes their cache and write buffers may take, together with those of others with the same number
+     * @param directory scratch for the stores, whose cache and write buffers may take so much memory, in bytes
      * @param partitions how many its topics have
      * @param pieces into how many pieces batches are cut
      * @param consumers Java settings of consumers
