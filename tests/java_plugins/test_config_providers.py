@@ -61,7 +61,8 @@ def test_providers_are_closed_when_their_process_ends(resolver: Callable[..., Re
 
 
 _UNTIL_INTERRUPTED = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background has it ignored
 from headrace.config.providers import configured_resolver
 from headrace.runtime.java_plugins import install_config_providers
 props = dict(line.split("=", 1) for line in sys.argv[1:])
