@@ -131,7 +131,10 @@ class RegistryFormat:
     def _writer(self, topic: str) -> RegisteredConverter:
         """What writes to a topic: with the serde's schema, registered there if it was given as a text."""
         id = self._reader.id_of(self._text, self._serde.schema or "", topic)
-        return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", "use.schema.id": str(id)})
+        # Values are fitted to the schema; what does not fit fails with its record. As the schema of what may be NULL here
+        # (columns of Spark) is compared, a field that it has as required would not be compatible.
+        fits = {"use.schema.id": str(id), "id.compatibility.strict": "false"}
+        return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
 
     def learn(self, texts: Sequence[str]) -> None:
         """Find out what ids of schemas stand for.
