@@ -126,9 +126,8 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     own_jars = [str(jar) for jar in driver_jars()]  # first, and on the class path itself: the archive of classes has theirs
     merged["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, [*own_jars, conf.get("spark.driver.extraClassPath")]))
     for_executors = [] if in_driver(master) else own_jars
-    merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *for_executors, *extra_jars]))
-    if not merged["spark.jars"]:
-        del merged["spark.jars"]
+    if further := [*filter(None, [conf.get("spark.jars")]), *for_executors, *extra_jars]:
+        merged["spark.jars"] = ",".join(further)
     log4j = shlex.quote(f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}")
     classes = [shlex.quote(option) for option in using("spark")]  # Spark takes the words apart as a shell does
     for side, before, idle, headrace_options in (("driver", classes, [_IDLE], [log4j, _JIT]), ("executor", [], [], [_JIT])):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -18,8 +18,8 @@ class Layout:
 
     def __post_init__(self) -> None:
         """Take all fields of structs for ones that may be NULL: what a serde reads from bytes is, whatever was written."""
-        object.__setattr__(self, "keys", tuple((name, nullable(kind)) for name, kind in self.keys))
-        object.__setattr__(self, "value", nullable(self.value))
+        object.__setattr__(self, "keys", tuple((name, _nullable(kind)) for name, kind in self.keys))
+        object.__setattr__(self, "value", _nullable(self.value))
 
     @property
     def names(self) -> list[str]:
@@ -27,15 +27,8 @@ class Layout:
         return ["p", *(name for name, _ in self.keys)]
 
 
-def nullable(kind: Any) -> Any:
-    """A type of Spark's in which everything may be NULL."""
-    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+def _nullable(kind: DataType) -> DataType:
+    """A type in which everything may be NULL."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
 
-    match kind:
-        case StructType():
-            return StructType([StructField(one.name, nullable(one.dataType), True, one.metadata) for one in kind.fields])
-        case ArrayType():
-            return ArrayType(nullable(kind.elementType))
-        case MapType():
-            return MapType(nullable(kind.keyType), nullable(kind.valueType))
-    return kind
+    return kind.toNullable() if isinstance(kind, ArrayType | MapType | StructType) else kind
