@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.connectors.mirror.acls import Acl, copied
+from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.embedded import Broker
 from tests.support import wait_until
@@ -22,7 +22,7 @@ def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_w
         admin.create_acls([Acl("t", "User:a", "*", operation, "ALLOW") for operation in ("READ", "WRITE")])
         admin.create_acls([Acl("t", "User:b", "*", "ALL", "ALLOW")])
         wait_until(lambda: len(admin.topic_acls()) == 3, 120, "three ACLs")
-        wanted = copied(admin.topic_acls(), lambda _topic: True, lambda topic: f"A.{topic}")
+        wanted = acls_to_copy(admin.topic_acls(), lambda _topic: True, lambda topic: f"A.{topic}")
         admin.create_acls(wanted)
         admin.create_acls(wanted)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.runtime.letter_values import as_bytes, given, type_of, type_text
+from headrace.runtime.letter_values import as_bytes, from_bytes, type_of, type_text
 
 ROW = """named_struct(
   'n', 9007199254740993L, 'small', 1Y, 'd', 1.5D, 'f', 0.1F, 'nan', double('NaN'), 'b', true, 's', 'a "b" \u00fc',
@@ -18,7 +18,7 @@ def test_what_a_source_gave_is_read_again_from_its_letter(spark: SparkSession, v
     type_ = frame.schema["v"].dataType
     again = type_of(type_text(type_))
     letter = frame.selectExpr("v", f"{as_bytes('v', type_)} AS letter")
-    row = letter.select("v", given(letter["letter"], again).alias("again")).head()
+    row = letter.select("v", from_bytes(letter["letter"], again).alias("again")).head()
     assert row is not None and again == type_ and str(row["again"]) == str(row["v"])
 
 

@@ -38,7 +38,7 @@ def test_the_group_is_named_after_the_connector_unless_it_names_another() -> Non
 
 def test_a_connectors_consumer_settings_win_over_the_workers() -> None:
     given = plan({"topics": "a", "consumer.override.metadata.max.age.ms": "500"}, {"consumer.metadata.max.age.ms": "9"})
-    assert (given.look_s, given.batch_records, given.reset) == (0.5, None, "earliest")
+    assert (given.check_interval_s, given.batch_records, given.reset) == (0.5, None, "earliest")
     assert plan({"topics": "a"}, {"consumer.max.poll.records": "7", "consumer.auto.offset.reset": "latest"}).batch_records == 7
     assert given.consumer["client.id"] == "connector-consumer-c-1"
     assert given.letter_producer["client.id"] == "connector-dlq-producer-c-1"

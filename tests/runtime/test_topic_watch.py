@@ -27,7 +27,7 @@ class Renewed:
 
 def test_a_write_that_takes_its_time_is_watched_until_it_ends() -> None:
     renew = Renewed()
-    watch = TopicWatch(renew, look_s=0.01)
+    watch = TopicWatch(renew, check_interval_s=0.01)
     with watch.over({"b", "a"}):
         wait_until(lambda: watch.renewed == {"a"}, 120, "the second look")
     assert renew.looks[0] == ["a", "b"]
@@ -36,14 +36,14 @@ def test_a_write_that_takes_its_time_is_watched_until_it_ends() -> None:
 
 def test_a_write_that_is_quick_is_not_looked_after() -> None:
     renew = Renewed()
-    with TopicWatch(renew, look_s=60).over({"a"}):
+    with TopicWatch(renew, check_interval_s=60).over({"a"}):
         pass
     assert renew.looks == []
 
 
 def test_a_write_that_fails_and_is_tried_again_is_looked_after_at_once() -> None:
     renew = Renewed()
-    watch = TopicWatch(renew, look_s=60)
+    watch = TopicWatch(renew, check_interval_s=60)
     for error in (RetriableError("timed out"), RetriableError("timed out"), ConnectError("no")):
         with pytest.raises(type(error)), watch.over({"a"}):
             raise error

@@ -50,21 +50,21 @@ def set_to(clock: Clock) -> Any:
 def test_queries_that_are_quiet_ask_together_a_hundred_times_a_second(clock: Clock, set_to: Any) -> None:
     pace, told = set_to(30)
     clock.now += QUIET_S
-    pace.look()
+    pace.slow_quiet_queries()
     assert told == dict.fromkeys(range(30), 30 * EACH_MS)
 
 
 def test_none_waits_longer_than_a_second(clock: Clock, set_to: Any) -> None:
     pace, told = set_to(500)
     clock.now += QUIET_S
-    pace.look()
+    pace.slow_quiet_queries()
     assert set(told.values()) == {LONGEST_MS}
 
 
 def test_few_keep_their_own_pace(clock: Clock, set_to: Any) -> None:
     pace, told = set_to(4)
     clock.now += QUIET_S
-    pace.look()
+    pace.slow_quiet_queries()
     assert not told
 
 
@@ -72,13 +72,13 @@ def test_a_query_with_batches_is_not_slowed_down_and_one_that_wakes_is_quick_aga
     pace, told = set_to(20)
     clock.now += QUIET_S
     pace.batch(0)
-    pace.look()
+    pace.slow_quiet_queries()
     assert told == dict.fromkeys(range(1, 20), 19 * EACH_MS)
     pace.batch(1)
     assert told[1] == USUAL_MS
     pace.end(2)
     clock.now += 1
-    pace.look()
+    pace.slow_quiet_queries()
     assert told[3] == 17 * EACH_MS, "those that have ended, or are awake, do not count"
 
 
@@ -91,7 +91,7 @@ def test_sparks_own_query_takes_it(spark: SparkSession, tmp_path: Any, monkeypat
     for number in range(29):
         own.begin(number, USUAL_MS, lambda ms: None)
     clock.now += QUIET_S
-    own.look()
+    own.slow_quiet_queries()
     jvm: Any = query
     assert jvm._jsq.streamingQuery().pollingDelayMs() == 30 * EACH_MS
     query.stop()

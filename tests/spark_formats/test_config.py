@@ -9,7 +9,7 @@ import pytest
 from headrace.connectors.spark_sink.connector import SparkSinkConnector
 from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.errors import ConfigError, ConnectError
-from headrace.spark.optional_jars import FORMATS, wanted
+from headrace.spark.optional_jars import FORMATS, requested_formats
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,9 +52,9 @@ def test_an_unknown_format_is_told_with_those_that_there_are(spark: SparkSession
 
 
 def test_a_worker_names_the_formats_whose_jars_it_wants() -> None:
-    assert [extra.jars for extra in wanted({FORMATS: "delta, postgresql"})] == ["delta", "postgresql"]
+    assert [extra.jars for extra in requested_formats({FORMATS: "delta, postgresql"})] == ["delta", "postgresql"]
     with pytest.raises(ConfigError, match="It has to be some of delta, postgresql"):
-        wanted({FORMATS: "oracle"})
+        requested_formats({FORMATS: "oracle"})
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_command_that_is_handed_over_twice_is_run_once():
             self.asked += 1
             raise StreamsError("init is possible only before start().")
 
-        def look(self) -> Any:
+        def describe_internal_topics(self) -> Any:
             raise AssertionError
 
     application, ended = Refusing(), threading.Event()

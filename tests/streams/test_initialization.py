@@ -183,7 +183,7 @@ def test_a_topic_that_does_not_go_away_is_a_timeout_and_nothing_is_left(app: App
 def test_in_manual_mode_a_start_without_init_is_refused(app: Application):
     streams = app.streams(internal_topics_setup="manual")
     with pytest.raises(MissingInternalTopicsError, match="Missing internal topics: ") as refused:
-        make_ready(streams.look(), streams.config, app.admin)
+        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
     assert refused.value.topics == app.names
     assert app.present() == []
 
@@ -193,7 +193,7 @@ def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Appli
     streams.init()
     app.alter(app.names[2], "retention.ms", "1000")
     with pytest.raises(MisconfiguredInternalTopicError, match="is 1000 but should be 86460000 or larger"):
-        make_ready(streams.look(), streams.config, app.admin)
+        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
 
 
 def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Application):
@@ -212,10 +212,10 @@ def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Ap
 
 def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
     streams = app.streams()
-    make_ready(streams.look(), streams.config, app.admin)
+    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
     assert app.present() == app.names
     app.admin.delete([app.names[0]])
-    make_ready(streams.look(), streams.config, app.admin)
+    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
     assert app.present() == app.names
 
 
@@ -224,8 +224,8 @@ def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
     streams.init()
     app.alter(app.names[2], "retention.ms", "1000")
     app.alter(app.names[1], "cleanup.policy", "compact")
-    make_ready(streams.look(), streams.config, app.admin)
-    wait_until(lambda: not streams.look().verification.misconfigured, 120, "all is as it has to be")
+    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+    wait_until(lambda: not streams.describe_internal_topics().verification.misconfigured, 120, "all is as it has to be")
     found = app.admin.topic_configs(app.names[1])
     assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
 
@@ -236,11 +236,11 @@ def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: App
     with pytest.raises(
         MisconfiguredInternalTopicError, match="requires 3 partitions, but the existing topic on the broker has 1"
     ):
-        make_ready(streams.look(), streams.config, app.admin)
+        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
 
 
 def test_looking_changes_nothing(app: Application):
-    assert [topic.name for topic in app.streams().look().verification.missing] == app.names
+    assert [topic.name for topic in app.streams().describe_internal_topics().verification.missing] == app.names
     assert app.present() == []
 
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headrace.values.sql import NEVER, both, case, concat, either, lit, negated, quoted
+from headrace.values.sql import NEVER, all_of, any_of, case, concat, lit, negated, quoted
 
 BATCHED = settings(
     max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -81,18 +81,18 @@ def test_literals_side_by_side_become_one():
 
 
 def test_a_condition_that_always_holds_is_none():
-    assert both(None, None) is None
-    assert both("a", None) == "a"
-    assert both("a", "b", "a") == "(a AND b)"
-    assert either(["a", None]) is None
-    assert either(["a", "b", "a"]) == "(a OR b)"
+    assert all_of(None, None) is None
+    assert all_of("a", None) == "a"
+    assert all_of("a", "b", "a") == "(a AND b)"
+    assert any_of(["a", None]) is None
+    assert any_of(["a", "b", "a"]) == "(a OR b)"
     assert negated(NEVER) is None
 
 
 def test_a_condition_that_never_holds_is_never():
-    assert both("a", NEVER) == NEVER
-    assert either([]) == either([NEVER]) == NEVER
-    assert either([NEVER, "a"]) == "a"
+    assert all_of("a", NEVER) == NEVER
+    assert any_of([]) == any_of([NEVER]) == NEVER
+    assert any_of([NEVER, "a"]) == "a"
     assert negated(None) == NEVER
 
 

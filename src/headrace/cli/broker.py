@@ -11,7 +11,7 @@ import typer
 from headrace.cli.progress import progress
 from headrace.signals import stop_on_signals
 
-_LOOK_S = 0.5
+_POLL_INTERVAL_S = 0.5
 """How soon the end of a broker that nobody stopped is noticed."""
 
 PortOption = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port on 127.0.0.1; 0 takes a free one.")]
@@ -46,7 +46,7 @@ def broker(
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
         kept = f"its data and log are kept in {kafka.data}" if data else "nothing is kept"
         typer.echo(f"Kafka is ready; {kept}. Ctrl-C stops it.", err=True)
-        while not stop.wait(_LOOK_S):
+        while not stop.wait(_POLL_INTERVAL_S):
             kafka.check()
     finally:
         kafka.stop()

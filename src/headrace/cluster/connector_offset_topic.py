@@ -51,13 +51,13 @@ class ConnectorOffsetTopic:
         if removed:  # first: else what was removed would be read from the copy
             self._shared.put(connector, removed, group_metadata)
         self._own.put(connector, offsets, group_metadata)
-        self.copied(connector, [(p, o) for p, o in offsets if o is not None], group_metadata)
+        self.copy_offsets(connector, [(p, o) for p, o in offsets if o is not None], group_metadata)
 
     def records(self, connector: str, offsets: Offsets) -> list[list[Entry]]:
         """See OffsetStore.records."""
         return self._own.records(connector, offsets)
 
-    def copied(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
+    def copy_offsets(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Copy offsets that are stored in the own topic to the worker's; that it fails is only logged."""
         try:
             if offsets:

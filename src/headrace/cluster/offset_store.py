@@ -101,7 +101,7 @@ class KafkaOffsetStore:
             offset_records.check(offset)
         return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
 
-    def copied(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
+    def copy_offsets(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Does nothing: offsets that were stored in transactions need no copy in another topic."""
 
     def _write_fenced(self, fenced: GroupTransactions, write: Write, group_metadata: GroupMetadata, timeout_s: float) -> None:

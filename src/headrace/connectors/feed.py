@@ -56,8 +56,8 @@ class FeedOwner(ABC):
     context: TaskContext
     offset_field: ClassVar[str] = "offset"
     """The field of a Connect offset that has the number."""
-    look_s: float = 15.0
-    """The longest time between two calls of `look`, in seconds, if it is less than the runtime's own."""
+    check_interval_s: float = 15.0
+    """The longest time between two calls of `needs_reopening`, in seconds, if it is less than the runtime's own."""
 
     @abstractmethod
     def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
@@ -69,7 +69,7 @@ class FeedOwner(ABC):
         Nothing may be stored then.
         """
 
-    def look(self) -> bool:
+    def needs_reopening(self) -> bool:
         """Check, at intervals, whether what is read still exists; returns whether the task has to be reopened.
 
         Raises RetriableError to be opened again after a pause.
@@ -83,7 +83,7 @@ class FeedOwner(ABC):
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:  # noqa: B027 - most have nothing to do
         """Called with what was acknowledged since the last call. Must neither block for long nor raise."""
 
-    def copied(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
+    def offsets_stored(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
         """Called when the offsets of everything before these are stored. Must neither block for long nor raise."""
 
     def behind(self) -> Mapping[str, int] | None:

@@ -27,7 +27,7 @@ class FormatConfig(Config):
         return {name: str(value) for name, value in self.originals_with_prefix("option.").items() if value is not None}
 
     @property
-    def given(self) -> set[str]:
+    def option_names(self) -> set[str]:
         """The names of these options in lower case: Spark ignores their case."""
         return {name.lower() for name in self.originals_with_prefix("option.")}
 

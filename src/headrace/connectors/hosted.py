@@ -50,7 +50,7 @@ class HostedClients:
 
 
 @dataclass(frozen=True)
-class HostedLook:
+class HostedState:
     """How a task in Kafka Connect's own classes is."""
 
     topics: frozenset[str]
@@ -62,7 +62,7 @@ class HostedLook:
 class HostedTask(Task):
     """A task that Kafka Connect's own classes run, in the host, with clients of its own: no record comes to Spark.
 
-    Life: `run_with` → `start` → `look`* → `end` → `stop`.
+    Life: `run_with` → `start` → `state`* → `end` → `stop`.
     """
 
     @abstractmethod
@@ -70,7 +70,7 @@ class HostedTask(Task):
         """Take what reads or makes the bytes of the records, and the clients; called once, before `start`."""
 
     @abstractmethod
-    def look(self) -> HostedLook:
+    def state(self) -> HostedState:
         """The state of the task, after waiting a little. Raises the error with which it has failed."""
 
     def measures(self) -> Iterable[Measured]:

@@ -9,7 +9,7 @@ from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
-from headrace.values.sql import Sql, both, case, lit
+from headrace.values.sql import Sql, all_of, case, lit
 from headrace.values.value import TypedValue, Value, always
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def written(run: CompileContext, value: Value) -> Sql:
         elif kind not in ("bytes", "null"):
             not_null = None if schema is None else f"(NOT {a.value.is_null()})"
             why = f"ByteArrayConverter is not compatible with objects of type class {a.value.java}"
-            run.fail(both(a.when, not_null), lit(why))
+            run.fail(all_of(a.when, not_null), lit(why))
         elif kind == "bytes":
             branches.append((a.when, a.value.sql))
     return case(branches, "cast(NULL as binary)")

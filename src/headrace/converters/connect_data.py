@@ -9,7 +9,7 @@ from headrace.converters.base import HeaderConverter
 from headrace.converters.json import JsonConverter
 from headrace.converters.json_reading import envelope, enveloped
 from headrace.spark.java_call import ChainPlugin, described
-from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text
 
@@ -85,7 +85,7 @@ class LearnedData:
             run.ask_for(self, f"{opened}.schema")
         else:
             run.incomplete = True
-            there = both(run.reached(), f"({made}.failure IS NULL)")
+            there = all_of(run.reached(), f"({made}.failure IS NULL)")
             run.ask_for(self, case([(there, f"coalesce({opened}.schema, '')")]))
         return enveloped(run, source, known, replace_null=False, bare=False, trusted=True)
 

@@ -10,7 +10,7 @@ from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
 from headrace.values import kinds
 from headrace.values.schema import Schema
-from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Case, TypedValue, Value, always
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
             cause = f"java.lang.ClassCastException: class {typed.java} cannot be cast to class java.lang.{target}"
             message = f"Failed to serialize to {java} (was class {typed.java}): "
             not_null = None if typed.schema is None else f"(NOT {typed.is_null()})"
-            run.fail(both(a.when, not_null), lit(message), cause=lit(cause))
+            run.fail(all_of(a.when, not_null), lit(message), cause=lit(cause))
     return case(branches, "cast(NULL as binary)")
 
 

@@ -10,7 +10,7 @@ from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
-from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.text import java_text
 from headrace.values.value import TypedValue, Value, always
 
@@ -63,7 +63,7 @@ def written(run: CompileContext, value: Value, encoding: str) -> Sql:
     branches = []
     for a in value:
         if a.value.kind == "bytes":
-            run.fail(both(a.when, f"({a.value.sql} IS NOT NULL)"), lit(_NO_BYTES))
+            run.fail(all_of(a.when, f"({a.value.sql} IS NOT NULL)"), lit(_NO_BYTES))
         else:
             branches.append((a.when, java_text(run, a.value)))
     return call("headrace_encode", f"string({case(branches)})", lit(encoding))

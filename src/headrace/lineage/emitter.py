@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_LOOK_S, _STOP_S = 2.0, 10.0
+_POLL_INTERVAL_S, _STOP_S = 2.0, 10.0
 
 
 class JobSource(Protocol):
@@ -104,7 +104,7 @@ class LineageEmitter:
         from openlineage.client.uuid import generate_new_uuid
 
         while True:
-            ended = self._stopping.wait(_LOOK_S)
+            ended = self._stopping.wait(_POLL_INTERVAL_S)
             for n, source in enumerate(self._sources):
                 states = () if ended else source.states()
                 events, self._runs[n] = follow(self._runs[n], states, time.monotonic(), lambda: str(generate_new_uuid()))

@@ -9,7 +9,7 @@ from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
-from headrace.values.sql import Sql, both
+from headrace.values.sql import Sql, all_of
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -38,6 +38,6 @@ class And(Combination):
         """Whether all hold."""
         holds: list[Sql] = []
         for part in self.parts:
-            with record.run.only(both(*holds)):
+            with record.run.only(all_of(*holds)):
                 holds.append(record.run.scope.bind(part.test(record)))
-        return both(*holds) or "true"
+        return all_of(*holds) or "true"

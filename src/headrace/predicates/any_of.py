@@ -9,7 +9,7 @@ from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
-from headrace.values.sql import Sql, either, negated
+from headrace.values.sql import Sql, any_of, negated
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -38,6 +38,6 @@ class Or(Combination):
         """Whether one holds."""
         holds: list[Sql] = []
         for part in self.parts:
-            with record.run.only(negated(either(holds))):
+            with record.run.only(negated(any_of(holds))):
                 holds.append(record.run.scope.bind(part.test(record)))
-        return either(holds) or "true"
+        return any_of(holds) or "true"

@@ -14,7 +14,7 @@ from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
 from headrace.values.field_path import field_path
 from headrace.values.record import open_struct
-from headrace.values.sql import Sql, both, case, either, lit, negated
+from headrace.values.sql import Sql, all_of, any_of, case, lit, negated
 from headrace.values.text import header_text
 from headrace.values.value import Case, Value, only_when
 
@@ -101,10 +101,10 @@ class FieldValueMatches(Predicate):
         """Whether the field's text is, or matches, what is wanted."""
         run = record.run
         leaves = list(_leaves(run, getattr(record, self.part), self.path))
-        there = either(both(a.when, negated(a.value.is_null())) for a in leaves)
+        there = any_of(all_of(a.when, negated(a.value.is_null())) for a in leaves)
         if self.exists is not None:
             return (there if self.exists else negated(there)) or "true"
-        texts = [(both(a.when, negated(a.value.is_null())), header_text(run, a.value)) for a in leaves]
+        texts = [(all_of(a.when, negated(a.value.is_null())), header_text(run, a.value)) for a in leaves]
         text = run.scope.bind(f"string({case(texts)})")
         operand = lit(self.equals) if self.equals is not None else lit(self.pattern)
         matches = f"({text} = {operand})" if self.equals is not None else f"headrace_regex_matches({text}, {operand})"

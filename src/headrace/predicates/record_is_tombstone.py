@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
-from headrace.values.sql import Sql, both, either
+from headrace.values.sql import Sql, all_of, any_of
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -29,4 +29,4 @@ class RecordIsTombstone(Predicate):
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the value is null, whatever its schema."""
-        return either(both(a.when, a.value.is_null()) for a in record.value) or "true"
+        return any_of(all_of(a.when, a.value.is_null()) for a in record.value) or "true"

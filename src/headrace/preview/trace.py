@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.preview.display import kinds, shown
 from headrace.preview.origin import Plan
 from headrace.preview.records import GivenRecord, as_bytes, notation
-from headrace.runtime.letter_values import given
+from headrace.runtime.letter_values import from_bytes
 from headrace.transforms.chain import INPUT, Compiled, Seen, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.sql import Sql, call, lit
@@ -77,7 +77,7 @@ def _as_given(column: Column, kind: str | DataType) -> Column:
     """Bytes as the column that the source gives."""
     if isinstance(kind, str):
         return column.cast("string") if kind in ("string", "line") else column
-    return given(column, kind)
+    return from_bytes(column, kind)
 
 
 def _constants(record: GivenRecord) -> list[Sql]:

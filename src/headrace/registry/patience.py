@@ -17,7 +17,7 @@ from headrace.registry.errors import RegistryUnavailableError
 
 T = TypeVar("T")
 
-_LOOK_S = 0.1
+_POLL_INTERVAL_S = 0.1
 _SILENT_S = 5.0
 
 
@@ -65,7 +65,7 @@ def awaited(ask: Callable[[float], T], where: str) -> T:
     limit_s = min(one.answer_s for one in waiting)
     began, told = time.monotonic(), False
     answer = in_background(lambda: ask(began + limit_s), "schema-registry-request")
-    while not wait([answer], min(_LOOK_S, limit_s)).done:
+    while not wait([answer], min(_POLL_INTERVAL_S, limit_s)).done:
         waited_s = time.monotonic() - began
         if given_up():
             raise _unanswered(where)

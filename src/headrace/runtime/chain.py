@@ -21,7 +21,7 @@ from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.record import appended
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 from headrace.values.sql import Sql, call, case, lit, quoted
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class TaskChain:
         """
         texts = f"stack({len(asks)}, {', '.join(f'{lit(part)}, {column}' for part, column in asks.items())}) AS (part, text)"
         frame = self.compiled().apply(incoming).selectExpr("monotonically_increasing_id() AS place", texts)
-        first = kept(frame, "text IS NOT NULL").groupBy("part", "text").min("place").orderBy("min(place)")
+        first = filter_here(frame, "text IS NOT NULL").groupBy("part", "text").min("place").orderBy("min(place)")
         if not (rows := first.collect()):
             return False
         for part, learner in self.compiled().learners.items():
@@ -149,7 +149,7 @@ class TaskChain:
         """The texts of schemas that are not known, in columns `key` and `value`, of the records that have one."""
         new_texts = {part: sql for part in self._known if (sql := self._new(part)) is not None}
         texts_frame = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in new_texts.items()))
-        return kept(texts_frame, " OR ".join(f"{part} IS NOT NULL" for part in new_texts))
+        return filter_here(texts_frame, " OR ".join(f"{part} IS NOT NULL" for part in new_texts))
 
     def _learn(self, rows: Sequence[Any]) -> bool:
         """Take schemas over; returns whether there were any."""

@@ -25,7 +25,7 @@ from headrace.runtime.topic_watch import TopicWatch
 from headrace.spark.destination_topic import DestinationTopic
 from headrace.spark.kafka import origin_columns
 from headrace.spark.topic_writer import TopicWriter, topics_in
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Delivery:
             raise failed[0].error()
         self.commits.store(left, progress.summary)
         if self._exactly is not None:
-            self._exactly.copied(progress.offsets)
+            self._exactly.copy_offsets(progress.offsets)
         self.batches += 1
         for topic in sorted(topics):
             if not self._ports.is_active(topic):
@@ -187,7 +187,7 @@ class Delivery:
         over it is needed for a topic's first batch only (it keeps offsets without records, as compaction and transactions
         leave them, from creating a topic).
         """
-        good = kept(frame, "failure IS NULL") if "failure" in frame.columns else frame
+        good = filter_here(frame, "failure IS NULL") if "failure" in frame.columns else frame
         if destination is None or progress.topics is None:
             return topics_in(good)
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}

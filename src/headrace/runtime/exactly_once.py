@@ -52,7 +52,7 @@ class OffsetPorts:
     """The offset topic."""
     records: Callable[[Offsets], list[list[Entry]]]
     """What stores each of these offsets, as records of it."""
-    copied: Callable[[Offsets], None]
+    copy_offsets: Callable[[Offsets], None]
     """Told of offsets that are committed, for where else they are kept."""
 
 
@@ -155,6 +155,6 @@ class ExactlyOnce:
         self._recorder.record(Transactional(tuple(written.sizes)))
         return written
 
-    def copied(self, offsets: Offsets) -> None:
+    def copy_offsets(self, offsets: Offsets) -> None:
         """These are committed."""
-        self._ports.copied(offsets)
+        self._ports.copy_offsets(offsets)

@@ -10,7 +10,7 @@ import structlog
 from headrace.runtime.tolerance import FailedRecord, Tolerance, report
 from headrace.spark.kafka import origin_columns
 from headrace.spark.reports import reports, text_of
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 from headrace.values.sql import Sql, quoted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def stop_at_failure(frame: DataFrame, report_of: Sql) -> DataFrame:
     frame: with `failure`; report_of: text, of such a record (`headrace.runtime.tolerance.report`).
     """
     raised = f"cast(raise_error({text_of(_KIND, report_of)}) as boolean)"
-    return kept(frame, f"CASE WHEN failure IS NULL THEN true ELSE {raised} END")
+    return filter_here(frame, f"CASE WHEN failure IS NULL THEN true ELSE {raised} END")
 
 
 def failed_at(error: BaseException | None) -> FailedRecord | None:
@@ -51,14 +51,14 @@ def take_out_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
     """
     failed = FailedRecords(frame, tolerance)
     as_letters = " OR failure IS NOT NULL" if tolerance.all and tolerance.dead_letters is not None else ""
-    failed.frame = kept(frame, failed.passes(stops=not tolerance.all) + as_letters).drop("failure")
+    failed.frame = filter_here(frame, failed.passes(stops=not tolerance.all) + as_letters).drop("failure")
     return failed
 
 
 def only_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
     """The failed records of a batch, and no others. frame: with `failure`."""
     failed = FailedRecords(frame, tolerance)
-    failed.frame = kept(frame, f"failure IS NOT NULL AND NOT {failed.passes(stops=False)}").drop("failure")
+    failed.frame = filter_here(frame, f"failure IS NOT NULL AND NOT {failed.passes(stops=False)}").drop("failure")
     return failed
 
 

@@ -41,13 +41,13 @@ class FeedBatches:
     def run(self, spark: SparkSession, _reason: Any) -> None:
         """Run until the task is stopped or is to be opened again (`FeedOwner.look`), or raise what ended it."""
         positions = dict(self._source.positions)
-        check_at = time.monotonic() + self._task.look_s
+        check_at = time.monotonic() + self._task.check_interval_s
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
         while not self._stopping.is_set():
             if time.monotonic() >= check_at:
-                if self._task.look():
+                if self._task.needs_reopening():
                     return
-                check_at = time.monotonic() + self._task.look_s
+                check_at = time.monotonic() + self._task.check_interval_s
             moved = self._next(positions)
             if not moved:
                 self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _IDLE_S)
@@ -61,7 +61,7 @@ class FeedBatches:
             self._delivery(chain.outgoing(incoming), self._progress(moved), way, counts)
             ends = {p: end for p, (_, end) in moved.items()}
             positions |= ends
-            self._task.copied(ends)
+            self._task.offsets_stored(ends)
 
     def stop(self, timeout_s: float) -> None:
         """The batch in flight is delivered; the task stops after it."""

@@ -29,7 +29,7 @@ from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord, Tolerance
-from headrace.runtime.topic_watch import LOOK_S
+from headrace.runtime.topic_watch import CHECK_S as TOPIC_CHECK_S
 from headrace.spark import failure, feeds, large_records, plane
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.feeds import Feed, FeedPartition, Update
@@ -85,7 +85,7 @@ class FeedRun:
         self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
         self._handle: Handle | None = None
         self._deadline: float | None = None
-        self._stored_at = self._looked_at = self._updated_at = self._checked_at = time.monotonic()
+        self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
         self._outdated = False
         self.batches = 0
 
@@ -180,7 +180,7 @@ class FeedRun:
                     handle.replace(plan, known)
             if time.monotonic() >= self._check_at(data_plane):
                 self._checked_at = time.monotonic()
-                self._outdated = self._needs.task.look()
+                self._outdated = self._needs.task.needs_reopening()
 
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
@@ -197,25 +197,25 @@ class FeedRun:
         return common_moment(self._stored_at, pause_s, pause_s / _STORE_STEPS)
 
     def _check_at(self, data_plane: DataPlane) -> float:
-        pause_s = min(_CHECK_S + data_plane.size() / _FEEDS_PER_CHECK_S, self._needs.task.look_s)
+        pause_s = min(_CHECK_S + data_plane.size() / _FEEDS_PER_CHECK_S, self._needs.task.check_interval_s)
         return common_moment(self._checked_at, pause_s, pause_s)
 
     def _take(self, handle: Handle, update: Update) -> None:
         """What an update says, but for failures."""
-        self._tell(update)
+        self._record_metrics(update)
         self._acknowledge(update)
         if update.failures:
             log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
         for topic in sorted(update.topics):
-            self._know(handle, topic)
+            self._add_target(handle, topic)
         if update.needs:
             self._schemas.need(update.needs)
         letters = self._needs.tolerance.dead_letters
         for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
                 self._needs.ports.record_active(topic)
-        if update.counts.waiting_ms > LOOK_S * 1000 and time.monotonic() - self._looked_at > LOOK_S:
-            self._look(handle)
+        if update.counts.waiting_ms > TOPIC_CHECK_S * 1000 and time.monotonic() - self._topics_checked_at > TOPIC_CHECK_S:
+            self._check_topics(handle)
 
     def _acknowledge(self, update: Update) -> None:
         """Take note of how far its partitions have come."""
@@ -224,7 +224,7 @@ class FeedRun:
         if update.partitions:
             self._needs.task.acknowledged(update.partitions)
 
-    def _tell(self, update: Update) -> None:
+    def _record_metrics(self, update: Update) -> None:
         """Measure what has happened since the last update."""
         now, before, tolerance = time.monotonic(), self._counts, self._needs.tolerance
         counts = self._counts = update.counts
@@ -251,7 +251,7 @@ class FeedRun:
         if update.transactions:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
 
-    def _know(self, handle: Handle, topic: str) -> None:
+    def _add_target(self, handle: Handle, topic: str) -> None:
         """The feed has a record for a topic that it does not know, or that had too few partitions. Raises HeadraceError."""
         ports = self._needs.ports
         before = self._known.get(topic)
@@ -311,9 +311,9 @@ class FeedRun:
             keeps_partition=counts is None or counts.get(topic) == known.partitions,
         )
 
-    def _look(self, handle: Handle) -> None:
+    def _check_topics(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""
-        self._looked_at = time.monotonic()
+        self._topics_checked_at = time.monotonic()
         try:
             for topic in sorted(self._needs.ports.renew_topics(self._known)):
                 self._known[topic] = self._needs.ports.look_up(topic)
@@ -332,11 +332,11 @@ class FeedRun:
         if exactly is None:
             self._needs.commits.store(offsets, summary(ends))
         else:
-            exactly.copied(offsets)  # the transactions have stored them
+            exactly.copy_offsets(offsets)  # the transactions have stored them
         self._stored |= ends
         self._stored_at = time.monotonic()
         self.batches += 1
-        task.copied(ends)
+        task.offsets_stored(ends)
 
     def _drain(self, handle: Handle, timeout_s: float) -> None:
         """Remove the feed, and wait until what is in flight is acknowledged."""
@@ -346,7 +346,7 @@ class FeedRun:
             update = handle.update(left)
             if update is None:
                 continue
-            self._tell(update)
+            self._record_metrics(update)
             self._acknowledge(update)
             if update.ended:
                 return

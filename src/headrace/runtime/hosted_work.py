@@ -60,7 +60,7 @@ class HostedWork:
 
     def once(self) -> float:
         """Look at the task; raises what has ended it."""
-        answer = self._task.look()
+        answer = self._task.state()
         for topic in sorted(answer.topics):
             self._note_topic(topic)
         before, self._figures = self._figures, answer.figures

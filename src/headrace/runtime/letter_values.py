@@ -27,7 +27,7 @@ def as_bytes(column: Sql, kind: str | DataType) -> Sql:
     return f"cast({text} as binary)"
 
 
-def given(data: Column, type_: DataType) -> Column:
+def from_bytes(data: Column, type_: DataType) -> Column:
     """The column of this type that `as_bytes` has written. Spark refuses maps whose keys are no text."""
     from pyspark.sql import functions as F
 

@@ -92,7 +92,7 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
         tolerance=tolerance(settings),
         losses=loss_topic(name, config),
     )
-    plugin_instances.own(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
+    plugin_instances.assign_owner(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
     return plan
 
 

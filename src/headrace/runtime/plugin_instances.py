@@ -29,7 +29,9 @@ def java_instances(stages: Iterable[Stage], converters: Iterable[object]) -> Ite
             parts += part.parts
 
 
-def own(connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object], retry: Mapping[str, int]) -> None:
+def assign_owner(
+    connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object], retry: Mapping[str, int]
+) -> None:
     """Have plugins be those of a task: their metrics among its own, and called again as it says (`Tolerance.retry`)."""
     for instance in java_instances(stages, converters):
         instance.owner = {"name": connector, "number": task, "retry": retry}

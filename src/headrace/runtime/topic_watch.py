@@ -17,7 +17,7 @@ from headrace.errors import HeadraceError, RetriableError
 
 log = structlog.get_logger(__name__)
 
-LOOK_S = 5.0
+CHECK_S = 5.0
 
 Renew = Callable[[Iterable[str]], set[str]]
 """Makes those of these topics again that are gone, where that is allowed; returns which those were. Raises HeadraceError."""
@@ -26,9 +26,9 @@ Renew = Callable[[Iterable[str]], set[str]]
 class TopicWatch:
     """Looks after the topics of one task; `renewed` has those that were made again since it was emptied last."""
 
-    def __init__(self, renew: Renew, look_s: float = LOOK_S) -> None:
-        """look_s: how long a write may take before the first look, and from one look to the next."""
-        self._renew, self._look_s = renew, look_s
+    def __init__(self, renew: Renew, check_interval_s: float = CHECK_S) -> None:
+        """check_interval_s: how long a write may take before the first look, and from one look to the next."""
+        self._renew, self.check_interval_s = renew, check_interval_s
         self.renewed: set[str] = set()
 
     @contextmanager
@@ -48,7 +48,7 @@ class TopicWatch:
             done.set()  # a look that is under way holds up nobody
 
     def _main(self, topics: list[str], done: threading.Event) -> None:
-        while not done.wait(self._look_s):
+        while not done.wait(self.check_interval_s):
             self._look(topics)
 
     def _look(self, topics: list[str]) -> None:

@@ -86,7 +86,7 @@ class OffsetStore(Protocol):
 
     def records(self, connector: str, offsets: Any) -> list[list[Entry]]: ...  # noqa: D102
 
-    def copied(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
+    def copy_offsets(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
 
 
 class TopicStore(Protocol):
@@ -259,7 +259,7 @@ class Worker:
             fence_zombies=new.events.fence_zombies,
             topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
-            copied=lambda offsets: store.copied(name, list(offsets), group_metadata),
+            copy_offsets=lambda offsets: store.copy_offsets(name, list(offsets), group_metadata),
         )
         ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(type(new.instance)))
         for key, needed in (("transactional.id", ids[0]), ("enable.idempotence", "true")):

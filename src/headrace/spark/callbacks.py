@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_WAITING, _LOOK_S, _PAUSE_S = 1024, 5.0, 0.1
+_WAITING, _POLL_INTERVAL_S, _PAUSE_S = 1024, 5.0, 0.1
 
 
 def start_callbacks(spark: SparkSession) -> None:
@@ -35,12 +35,12 @@ def start_callbacks(spark: SparkSession) -> None:
             """Accept connections until the server is shut down."""
             server: Any = self.server_socket
             server.listen(_WAITING)
-            backoff = Backoff(_PAUSE_S, _LOOK_S)
+            backoff = Backoff(_PAUSE_S, _POLL_INTERVAL_S)
             with selectors.DefaultSelector() as selector:
                 selector.register(server, selectors.EVENT_READ)
                 while not self.is_shutdown:
                     try:
-                        if selector.select(_LOOK_S) and not self.is_shutdown:
+                        if selector.select(_POLL_INTERVAL_S) and not self.is_shutdown:
                             self._take(server)
                             backoff.succeeded()
                     except OSError as error:  # one call that is lost must not end all others

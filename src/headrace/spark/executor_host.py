@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 _WAIT_S = 60.0
 _SETTLE_S = 3.0
 """Executors of a cluster start one after the other: tasks are placed once no further one has come for so long."""
-_LOOK_S = 0.2
+_POLL_INTERVAL_S = 0.2
 _LOST = "org.apache.kafka.connect.errors.ConnectException"
 
 
@@ -99,5 +99,5 @@ def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> P
                 f"No executor of Spark's has answered for {_WAIT_S:.0f} s, and tasks in Java run on executors: does the cluster "
                 "have any?"
             )
-        if stopping.wait(_LOOK_S):
+        if stopping.wait(_POLL_INTERVAL_S):
             raise ConnectError("The task was stopped before an executor was found for it.")

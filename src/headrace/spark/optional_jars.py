@@ -37,7 +37,7 @@ EXTRAS: Mapping[str, Extra] = {
 }
 
 
-def wanted(conf: Mapping[str, str]) -> list[Extra]:
+def requested_formats(conf: Mapping[str, str]) -> list[Extra]:
     """What `spark.headrace.formats` names, a comma-separated list. Raises ConfigError for a name that is none."""
     names = [name for part in conf.get(FORMATS, "").split(",") if (name := part.strip())]
     for name in names:

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 QUIET_S = 10.0
 """How long a query has no batch before it is slowed down."""
 EACH_MS, LONGEST_MS = 10, 1000
-_LOOK_S = 5.0
+_POLL_INTERVAL_S = 5.0
 
 
 @dataclass
@@ -61,7 +61,7 @@ class PollingDelay:
         with self._lock:
             self._queries.pop(key, None)
 
-    def look(self) -> None:
+    def slow_quiet_queries(self) -> None:
         """Slow down those that are quiet."""
         with self._lock:
             quiet = [query for query in self._queries.values() if self._now() - query.last >= QUIET_S]
@@ -70,8 +70,8 @@ class PollingDelay:
 
     def _watch(self) -> None:
         while True:
-            time.sleep(_LOOK_S)
-            self.look()
+            time.sleep(_POLL_INTERVAL_S)
+            self.slow_quiet_queries()
             with self._lock:
                 if not self._queries:
                     self._watching = False

@@ -21,7 +21,7 @@ from headrace.jvm.java import find_java
 from headrace.jvm.output import launch
 from headrace.spark.callbacks import start_callbacks
 from headrace.spark.lazy_numpy import load_numpy_lazily
-from headrace.spark.optional_jars import FORMATS, wanted
+from headrace.spark.optional_jars import FORMATS, requested_formats
 from headrace.spark.plane import cores, default_master, in_driver
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
 
 def settings(conf: Mapping[str, str]) -> dict[str, str]:
     """All `spark.*` settings of the session: headrace's defaults, then the user's; jars and JVM options of both are joined."""
-    extras = wanted({**_DEFAULTS, **conf})
+    extras = requested_formats({**_DEFAULTS, **conf})
     extra_jars = [str(jar) for extra in extras for jar in jars(extra.jars)]
     merged = {"spark.app.name": "headrace", "spark.master": default_master(), **_DEFAULTS, "spark.pyspark.python": sys.executable}
     master = conf.get("spark.master", default_master())

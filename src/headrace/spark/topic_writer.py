@@ -10,7 +10,7 @@ from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.kafka import write
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 from headrace.values.sql import lit
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def topics_in(frame: DataFrame, among: Iterable[str] | None = None) -> set[str]:
         return _distinct(frame)
     topics = sorted(among)
     if len(topics) <= _FEW:  # the first record of each ends its look
-        return {t for t in topics if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
-    return _distinct(kept(frame, f"topic IN ({', '.join(map(lit, topics))})"))
+        return {t for t in topics if filter_here(frame, f"topic = {lit(t)}").select("topic").head(1)}
+    return _distinct(filter_here(frame, f"topic IN ({', '.join(map(lit, topics))})"))
 
 
 def _distinct(frame: DataFrame) -> set[str]:

@@ -69,17 +69,17 @@ class KafkaStreams:
         timeout = timeouts[0] if timeouts else None
         return initialization.initialize(self.topology, self.config, self._connected(), chosen, timeout)
 
-    def look(self, planned: Mapping[str, int] | None = None) -> Findings:
+    def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> Findings:
         """The internal topics of the application, and how those on the cluster are; changes nothing. Raises as `init` does.
 
         planned: numbers of partitions of source topics that are about to be created, or to get as many.
         """
         timeout_s = self.config.max_poll_interval_ms / 2000
-        return initialization.look(self.topology, self.config, self._connected(), timeout_s, planned)
+        return initialization.describe_internal_topics(self.topology, self.config, self._connected(), timeout_s, planned)
 
     def verify(self) -> None:
         """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
-        initialization.check(self.look())
+        initialization.check(self.describe_internal_topics())
 
     def await_initialization(self, timeout: Duration | None = None, stopping: threading.Event | None = None) -> bool:
         """Wait, before the start, until every internal topic is there and as it has to be; whether that came in time.

@@ -119,6 +119,6 @@ def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> KTab
     key_serde = settled.key_serde or flow.key_serde
     store = replace(settled.store(), key_serde=key_serde)
     view = SourceView(store, settled.queryable_name is not None)
-    node = Operator(name, TableSource(store.name), view.kept)
+    node = Operator(name, TableSource(store.name), view.state_stores)
     node.versioned = settled.materialized.versioned
     return table.KTable(flow.to(node, value_serde=settled.value_serde), view, store.name)

@@ -88,7 +88,7 @@ class Findings:
         ]
 
 
-def look(
+def describe_internal_topics(
     topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float, planned: Mapping[str, int] | None = None
 ) -> Findings:
     """Derive the internal topics and verify those that exist; changes nothing.
@@ -157,7 +157,7 @@ def initialize(
     """
     each_s = config.max_poll_interval_ms / 2000
     deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
-    findings = look(topology, config, admin, each_s if timeout_s is None else timeout_s)
+    findings = describe_internal_topics(topology, config, admin, each_s if timeout_s is None else timeout_s)
     chosen = to_create(findings, parameters)
     set_up(admin, chosen, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
     return chosen

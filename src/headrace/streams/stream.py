@@ -152,7 +152,7 @@ class KStream:
             topic.key_serde, topic.value_serde = serdes["key_serde"], serdes["value_serde"]
             flow = flow.to(topic, sources=frozenset({topic.name}))
         view = SourceView(settled.store(), settled.queryable_name is not None)
-        node = Operator(name, TableSource(settled.store_name), view.kept)
+        node = Operator(name, TableSource(settled.store_name), view.state_stores)
         node.versioned = settled.materialized.versioned
         return table.KTable(flow.to(node, **serdes), view, settled.queryable_name)
 

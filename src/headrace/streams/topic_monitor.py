@@ -114,7 +114,7 @@ class TopicMonitor:
 
     def _look(self, timeout_s: float | None = None) -> Findings:
         each_s = self._config.max_poll_interval_ms / 2000
-        return initialization.look(self._topology, self._config, self._admin(), timeout_s or each_s)
+        return initialization.describe_internal_topics(self._topology, self._config, self._admin(), timeout_s or each_s)
 
     def _check(self, findings: Findings) -> None:
         """Raise for internal topics that are missing, misconfigured, or not the ones that were there before."""

@@ -39,7 +39,7 @@ class SourceView:
         self.materialized = self.materialized or force
         return self.materialized
 
-    def kept(self) -> tuple[StateStore, ...]:
+    def state_stores(self) -> tuple[StateStore, ...]:
         """Its store, if it is kept."""
         return (self.store,) if self.materialized else ()
 

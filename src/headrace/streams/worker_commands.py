@@ -27,7 +27,7 @@ _KEPT = 20
 class Commanded(Protocol):
     """An application as far as it can be asked for something."""
 
-    def look(self) -> Findings: ...  # noqa: D102
+    def describe_internal_topics(self) -> Findings: ...  # noqa: D102
     def init(self, *given: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
 
 
@@ -89,14 +89,14 @@ class CommandRunner:
     def _run(self, command: Mapping[str, Any]) -> tuple[str, Sequence[InternalTopic]]:
         kind = command.get("command")
         if kind == VERIFY:
-            findings = self._application.look()
+            findings = self._application.describe_internal_topics()
             check(findings)
             return f"All is well with {len(findings.topics)} internal topics.", ()
         if kind != INIT:
             raise HeadraceError(f"This version of headrace does not know the command {kind!r}.")
         parameters = InitParameters(command.get("setup_if_incomplete") is True)
         if command.get("dry_run") is True:
-            created, done = to_create(self._application.look(), parameters), "would be created"
+            created, done = to_create(self._application.describe_internal_topics(), parameters), "would be created"
         else:
             created, done = self._application.init(parameters), "created"
         if not created:

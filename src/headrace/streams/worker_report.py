@@ -109,7 +109,7 @@ class WorkerReporter:
     def _look(self) -> None:
         self._looked_s = time.monotonic()
         try:
-            self._topics, self._topics_problem = self._application.look().json(), None
+            self._topics, self._topics_problem = self._application.describe_internal_topics().json(), None
         except HeadraceError as error:
             self._topics, self._topics_problem = None, str(error)
 

@@ -14,8 +14,8 @@ from headrace.errors import ConfigError
 from headrace.transforms import casting
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
 from headrace.transforms.column_lineage import Influence
-from headrace.values.record import copied, members, struct
-from headrace.values.sql import NEVER, Sql, both, lit
+from headrace.values.record import copy_struct, members, struct
+from headrace.values.sql import NEVER, Sql, all_of, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Cast(PartTransformation):
         for a in value:
             schema = a.value.schema
             if schema is not None and schema.type != "struct":  # Kafka looks for the schema's fields before it looks at the value
-                run.fail(both(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
+                run.fail(all_of(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
                 cases.append(a)
             else:
                 structs.append(a)
@@ -132,7 +132,7 @@ class Cast(PartTransformation):
 
     def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         assert table.schema
-        changed = copied(table, self.replace_null_with_default)
+        changed = copy_struct(table, self.replace_null_with_default)
         for name, kind in self.casts.items():
             if name in changed.fields:
                 cast = mapped(changed.fields[name], lambda when, typed, kind=kind: casting.with_schema(run, when, typed, kind))

@@ -10,7 +10,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.payload import narrowed
 from headrace.values.schema import DATE, DECIMAL, Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, epoch_days, kind_in, lit
+from headrace.values.sql import KINDS, Sql, all_of, base64_text, call, case, epoch_days, kind_in, lit
 from headrace.values.text import date_text
 from headrace.values.value import NULL, Case, TypedValue, Value, constant
 
@@ -57,7 +57,7 @@ def json_member(run: CompileContext, reader: JsonReader, name: str, target: str)
         run.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
     message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
     cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
-    run.fail(both(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
+    run.fail(all_of(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
     return (Case(absent, NULL), Case(present, TypedValue(target, result)))
 
 
@@ -78,7 +78,7 @@ def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target
 
 
 def _there(when: Sql | None, typed: TypedValue) -> Sql | None:
-    return when if typed.schema is None else both(when, f"(NOT {typed.is_null()})")
+    return when if typed.schema is None else all_of(when, f"(NOT {typed.is_null()})")
 
 
 def _null(target: str) -> Sql:
@@ -130,7 +130,7 @@ def _number(run: CompileContext, when: Sql | None, typed: TypedValue, target: st
         parsed = run.scope.bind(case([(when, call(function or "headrace_parse_long", typed.sql, *bits))]))
         message = call("concat", lit("Value ("), typed.sql, lit(") was out of range for requested data type"))
         cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), typed.sql, lit('"'))
-        run.fail(both(when, f"({typed.sql} IS NOT NULL AND {parsed} IS NULL)"), message, cause=cause)
+        run.fail(all_of(when, f"({typed.sql} IS NOT NULL AND {parsed} IS NULL)"), message, cause=cause)
         return parsed
     if is_float:
         number = _encoded(typed) if typed.kind == "date" else typed.sql

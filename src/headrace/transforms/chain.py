@@ -16,7 +16,7 @@ from headrace.transforms.stages import Stage
 from headrace.values.compile_context import CompileContext, Learner
 from headrace.values.record import ConnectRecord
 from headrace.values.scope import Scope
-from headrace.values.sql import NEVER, Sql, both, case, concat, lit, negated
+from headrace.values.sql import NEVER, Sql, all_of, case, concat, lit, negated
 from headrace.values.value import choose
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ def _read(
     with run.step("input.headers"):
         headers = reading.header.read(run, f"coalesce({run.headers}, {NO_HEADERS})")
     offset = "in_offset" if sink else None
-    return ConnectRecord(run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header).bound()
+    return ConnectRecord(
+        run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header
+    ).with_bound_columns()
 
 
 def _staged(run: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
@@ -153,13 +155,13 @@ def _staged(run: CompileContext, stage: Stage, record: ConnectRecord, show: bool
             applies = run.scope.bind(f"(NOT {holds})" if stage.negate else holds)
         with run.only(applies):
             changed = stage.transformation.apply(replace(record, dropped=NEVER))
-    merged = _merged(applies, changed, record).bound()
+    merged = _merged(applies, changed, record).with_bound_columns()
     if changed.dropped != NEVER:
-        taken = both(run.alive, applies, changed.dropped)
+        taken = all_of(run.alive, applies, changed.dropped)
         merged = replace(merged, dropped=run.scope.bind(_or(record.dropped, taken)))
         if not show:
             run.scope.keep(negated(taken) or "true")
-        run.drop(both(applies, changed.dropped))
+        run.drop(all_of(applies, changed.dropped))
     return merged, applies
 
 

@@ -10,7 +10,7 @@ from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
-from headrace.values.record import appended, copied, members, struct
+from headrace.values.record import appended, copy_struct, members, struct
 from headrace.values.sql import Sql, call, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, only_when, or_null
 
@@ -96,7 +96,7 @@ class HeaderFrom(PartTransformation):
 
     def _moved(self, table: OpenStruct) -> OpenStruct:
         rest = table.without(tuple(self.fields))
-        return rest if table.schema is None else copied(rest, self.replace_null_with_default)
+        return rest if table.schema is None else copy_struct(rest, self.replace_null_with_default)
 
 
 def _hashed(typed: TypedValue) -> TypedValue:

@@ -12,7 +12,7 @@ from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.transforms.column_lineage import CONSTANT
 from headrace.values.kinds import of_schema
-from headrace.values.record import copied, members, nulls, struct
+from headrace.values.record import copy_struct, members, nulls, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
@@ -98,7 +98,7 @@ class InsertField(PartTransformation):
             if self.offset_field and record.offset is None:
                 message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"
                 run.fail(when, lit(message))
-            changed = table if table.schema is None else copied(table, self.replace_null_with_default)
+            changed = table if table.schema is None else copy_struct(table, self.replace_null_with_default)
             for spec, schema, sql in self._insertions(record):
                 if table.schema is None:
                     changed = _put(changed, spec.name, TypedValue(schema.type, sql))

@@ -14,8 +14,8 @@ from headrace.transforms.base import PartTransformation, key_and_value, replace_
 from headrace.transforms.column_lineage import Influence
 from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
-from headrace.values.record import copied, members, struct
-from headrace.values.sql import Sql, both, case, lit
+from headrace.values.record import copy_struct, members, struct
+from headrace.values.sql import Sql, all_of, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class MaskField(PartTransformation):
         """Mask the fields; null stays null."""
         run, cases = record.run, []
         for when, _, table in members(run, getattr(record, self.target), "mask fields", null_passes=False):
-            changed = table if table.schema is None else copied(table, self.replace_null_with_default, keep_schema=True)
+            changed = table if table.schema is None else copy_struct(table, self.replace_null_with_default, keep_schema=True)
             with run.only(when):
                 for name in self.fields:
                     if table.schema is None:
@@ -73,12 +73,12 @@ class MaskField(PartTransformation):
     def _masked(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null":
             return typed
-        masked = _empty(typed) if self.replacement is None else self._replaced(run, both(when, _not_null(typed)), typed)
+        masked = _empty(typed) if self.replacement is None else self._replaced(run, all_of(when, _not_null(typed)), typed)
         if masked is None:
             text = f"Cannot mask value of type: class {typed.java}"
             if self.replacement is not None:
                 text = f"Cannot mask value of type class {typed.java} with custom replacement."
-            run.fail(both(when, _not_null(typed)), lit(text))
+            run.fail(all_of(when, _not_null(typed)), lit(text))
             return typed
         kind = "int64" if typed.kind == "huge" else typed.kind
         sql = masked if typed.schema is None else case([(_not_null(typed), masked)])

@@ -11,7 +11,7 @@ from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
 from headrace.values.java_hash import hash_order
-from headrace.values.record import copied, members, nulls, struct
+from headrace.values.record import copy_struct, members, nulls, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, Value, choose, combined, present
@@ -115,7 +115,7 @@ class ReplaceField(PartTransformation):
     def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         assert table.schema
         fields: dict[str, Value] = {}
-        for name, value in copied(table, self.replace_null_with_default).fields.items():
+        for name, value in copy_struct(table, self.replace_null_with_default).fields.items():
             if name in self.exclude or (self.include and name not in self.include):
                 continue
             new = self.renames.get(name, name)

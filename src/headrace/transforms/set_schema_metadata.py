@@ -9,7 +9,7 @@ from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.values.record import copied, open_struct
+from headrace.values.record import copy_struct, open_struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined
@@ -70,4 +70,4 @@ class SetSchemaMetadata(PartTransformation):
         return replace(record, **{self.target: combined(cases)})
 
     def _copied(self, table: OpenStruct, schema: Schema) -> OpenStruct:
-        return replace(copied(table, self.replace_null_with_default), schema=schema.same_but(fields={}))
+        return replace(copy_struct(table, self.replace_null_with_default), schema=schema.same_but(fields={}))

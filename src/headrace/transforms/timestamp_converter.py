@@ -14,9 +14,9 @@ from headrace.transforms.base import PartTransformation, key_and_value, replace_
 from headrace.transforms.column_lineage import Influence
 from headrace.transforms.date_pattern import date_pattern
 from headrace.values.compile_context import DATA
-from headrace.values.record import copied, members, nulls, struct
+from headrace.values.record import copy_struct, members, nulls, struct
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
-from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ class TimestampConverter(PartTransformation):
         cases = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
         for a in nulls(value):
             if a.value.kind != "null":  # Kafka looks for the schema's fields, whether or not there is a value
-                run.fail(both(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
+                run.fail(all_of(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
         for when, _, table in members(run, value, "converting timestamp formats", null_passes=True):
             with run.only(when):
                 if table.schema is None:
                     changed = table.with_field(self.field, or_null(mapped(table.get(self.field), partial(self._converted, run))))
                 else:
-                    changed = copied(table, self.replace_null_with_default, keep_schema=True)
+                    changed = copy_struct(table, self.replace_null_with_default, keep_schema=True)
                     if self.field in changed.fields:
                         field = mapped(changed.fields[self.field], partial(self._converted, run))
                         changed = changed.with_field(self.field, field)
@@ -146,14 +146,14 @@ class TimestampConverter(PartTransformation):
         not_null = f"({typed.sql} IS NOT NULL)"
         if self.format is None:
             message = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
-            run.fail(both(when, not_null), lit(message), "java.lang.NullPointerException")
+            run.fail(all_of(when, not_null), lit(message), "java.lang.NullPointerException")
             return "cast(NULL as bigint)"
         millis = run.scope.bind(case([(when, call("headrace_date_parse", typed.sql, lit(self.format)))]))
         message = call(
             "concat", lit("Could not parse timestamp: value ("), typed.sql, lit(f") does not match pattern ({self.format})")
         )
         cause = call("concat", lit('java.text.ParseException: Unparseable date: "'), typed.sql, lit('"'))
-        run.fail(both(when, not_null, f"({millis} IS NULL)"), message, cause=cause)
+        run.fail(all_of(when, not_null, f"({millis} IS NULL)"), message, cause=cause)
         return millis
 
     def _unix(self, millis: Sql) -> Sql:

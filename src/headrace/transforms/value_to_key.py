@@ -11,7 +11,7 @@ from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
 from headrace.transforms.column_lineage import closed
-from headrace.values.record import copied, members, struct
+from headrace.values.record import copy_struct, members, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined, or_null
@@ -56,7 +56,7 @@ class ValueToKey(Transformation):
             if table.schema is None:
                 key = OpenStruct({name: or_null(table.get(name)) for name in self.fields})
             else:
-                fields = copied(table, self.replace_null_with_default).fields
+                fields = copy_struct(table, self.replace_null_with_default).fields
                 key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))
             cases.append(Case(when, struct(key)))
         return replace(record, key=combined(cases))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headrace.values.scope import Scope
-from headrace.values.sql import NEVER, Sql, both, call, case, lit, negated
+from headrace.values.sql import NEVER, Sql, all_of, call, case, lit, negated
 
 DATA = "org.apache.kafka.connect.errors.DataException"
 FAILURE_TYPE = "struct<step:string,class:string,message:string,cause:string>"
@@ -66,22 +66,22 @@ class CompileContext:
 
     def fail(self, when: Sql | None, message: Sql, java_class: str = DATA, cause: Sql = "NULL") -> None:
         """Records for which the condition holds fail at the present step, unless an earlier fault of it takes them."""
-        condition = both(self._within, when)
+        condition = all_of(self._within, when)
         if condition != NEVER:
             self._faults.append(Fault(condition, java_class, message, cause))
 
     def fail_with(self, failure: Sql) -> None:
         """Records for which this column is not NULL fail with what a plugin has thrown (`Fault.thrown`)."""
-        self._faults.append(Fault(both(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure))
+        self._faults.append(Fault(all_of(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure))
 
     def reached(self) -> Sql | None:
         """When the present step has to do with a record: it is there, and known. None: always."""
-        return both(self.alive, self._within, *(f"(NOT coalesce({unknown}, false))" for unknown in self.unknown))
+        return all_of(self.alive, self._within, *(f"(NOT coalesce({unknown}, false))" for unknown in self.unknown))
 
     @contextmanager
     def only(self, condition: Sql | None) -> Iterator[None]:
         """Faults that are reported inside are those of records for which the condition holds."""
-        outer, self._within = self._within, both(self._within, condition)
+        outer, self._within = self._within, all_of(self._within, condition)
         yield
         self._within = outer
 
@@ -93,9 +93,9 @@ class CompileContext:
         faults, self._faults = self._faults, outer
         if not faults:
             return
-        failure = self.scope.bind(case([(both(self.alive, f.when), f.sql(name)) for f in faults]))
+        failure = self.scope.bind(case([(all_of(self.alive, f.when), f.sql(name)) for f in faults]))
         self.failures.append(failure)
-        self.alive = self.scope.bind(both(self.alive, f"({failure} IS NULL)") or "true")
+        self.alive = self.scope.bind(all_of(self.alive, f"({failure} IS NULL)") or "true")
 
     def ask(self, part: str, wanted: Sql, known: Callable[[], str]) -> None:
         """The text of what has to be known before the key, or the value, of a record can be written; NULL for none.
@@ -112,7 +112,7 @@ class CompileContext:
     def drop(self, condition: Sql | None) -> None:
         """Records for which the condition holds go no further."""
         if condition != NEVER:
-            self.alive = self.scope.bind(both(self.alive, negated(condition)) or "true")
+            self.alive = self.scope.bind(all_of(self.alive, negated(condition)) or "true")
 
     def failure(self) -> Sql:
         """The first failure of a record, NULL if there is none."""

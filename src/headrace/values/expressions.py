@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError
 from headrace.values.columns import expression, types
-from headrace.values.sql import Sql, both, lit
+from headrace.values.sql import Sql, all_of, lit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -69,7 +69,7 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     names: set[str] = set()
     # Spark computes what expressions have in common outside of them, where a failure would be everybody's; it does not do so
     # inside of a condition that it cannot see through.
-    guard = both(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
+    guard = all_of(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
     for key, text in expressions.items():
         column = text.to_column()
         try:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import Schema
-from headrace.values.sql import NEVER, Sql, both, lit
-from headrace.values.value import OpenStruct, TypedValue, Value, always, bound, mapped
+from headrace.values.sql import NEVER, Sql, all_of, lit
+from headrace.values.value import OpenStruct, TypedValue, Value, always, bind_value, mapped
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ConnectRecord:
     dropped: Sql | None = NEVER
     """The condition that a filter has taken the record out."""
 
-    def bound(self) -> ConnectRecord:
+    def with_bound_columns(self) -> ConnectRecord:
         """The same with every expression named."""
         bind = self.run.scope.bind
         return ConnectRecord(
@@ -42,8 +42,8 @@ class ConnectRecord:
             bind(self.partition),
             self.offset,
             bind(self.timestamp),
-            bound(self.key, self.run.scope),
-            bound(self.value, self.run.scope),
+            bind_value(self.key, self.run.scope),
+            bind_value(self.value, self.run.scope),
             bind(self.headers),
             self.headers_written,
             None if self.dropped is None else bind(self.dropped),
@@ -77,8 +77,8 @@ def members(
             when = a.when
             if typed.schema is not None and typed.kind != "null":
                 null = typed.is_null()
-                run.fail(both(when, f"(NOT {null})"), lit(f"Only {expected} for [{purpose}], found: {actual}"))
-                actual, when = "null", both(when, null)
+                run.fail(all_of(when, f"(NOT {null})"), lit(f"Only {expected} for [{purpose}], found: {actual}"))
+                actual, when = "null", all_of(when, null)
                 if null_passes:
                     continue
             run.fail(when, lit(f"Only {expected} for [{purpose}], found: {actual}"))
@@ -118,7 +118,7 @@ def struct(table: OpenStruct) -> TypedValue:
     return TypedValue("struct" if table.schema else "map", schema=table.schema, table=table)
 
 
-def copied(table: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
+def copy_struct(table: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
     """A struct copied field by field, as transformations do: nulls become defaults, the struct's own flags are lost."""
     assert table.schema is not None
     fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in table.fields.items()}

@@ -105,7 +105,7 @@ class Scope:
         levels = _Levels()
         for layer in self._layers:
             if isinstance(layer, FilterLayer):
-                frame = kept(levels.added_to(frame), layer.condition)
+                frame = filter_here(levels.added_to(frame), layer.condition)
             elif isinstance(layer, NamedLayer):
                 frame = layer.apply(levels.added_to(frame))
             elif isinstance(layer, JsonReader):
@@ -150,7 +150,7 @@ class _Levels:
         return frame
 
 
-def kept(frame: DataFrame, condition: Sql) -> DataFrame:
+def filter_here(frame: DataFrame, condition: Sql) -> DataFrame:
     """The rows for which a condition holds, filtered where it stands.
 
     Spark pushes a filter below every projection whose columns are all deterministic, and takes a copy of all that leads to the
@@ -185,4 +185,4 @@ class NamedLayer:
         frame = frame.withColumnsRenamed(taken)
         frame = frame.selectExpr("*", *(f"{sql} AS {quoted(name)}" for name, sql in self.names.items()))
         frame = frame.select("*", *(column.alias(name) for name, column in self.columns.items())).drop(*self.names)
-        return frame.withColumnsRenamed({kept: c for c, kept in taken.items()})
+        return frame.withColumnsRenamed({filter_here: c for c, filter_here in taken.items()})

@@ -68,7 +68,7 @@ def _by_kind(conditions: list[Sql], join: Callable[[set[int], set[int]], set[int
     return [*(kind_in(column, numbers) for column, numbers in kinds.items()), *others]
 
 
-def both(*conditions: Sql | None) -> Sql | None:
+def all_of(*conditions: Sql | None) -> Sql | None:
     """All of these hold; None stands for a condition that always holds."""
     unique = list(dict.fromkeys(c for c in conditions if c is not None))
     conditions_of_kind = [c for c in _by_kind(unique, set.intersection) if c is not None]
@@ -79,7 +79,7 @@ def both(*conditions: Sql | None) -> Sql | None:
     return conditions_of_kind[0] if len(conditions_of_kind) == 1 else "(" + " AND ".join(conditions_of_kind) + ")"
 
 
-def either(conditions: Iterable[Sql | None]) -> Sql | None:
+def any_of(conditions: Iterable[Sql | None]) -> Sql | None:
     """One of these holds; NEVER if there is none."""
     distinct = list(dict.fromkeys(conditions))
     if None in distinct:

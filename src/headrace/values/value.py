@@ -10,7 +10,7 @@ from typing import Any
 from headrace.values import kinds
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader, Scope
-from headrace.values.sql import NEVER, Sql, both, call, case, either, kind_in, lit, negated
+from headrace.values.sql import NEVER, Sql, all_of, any_of, call, case, kind_in, lit, negated
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def always(typed: TypedValue) -> Value:
 
 def present(value: Value) -> Sql | None:
     """When one of the alternatives holds."""
-    return either(a.when for a in value)
+    return any_of(a.when for a in value)
 
 
 def only_when(condition: Sql | None, value: Value) -> Value:
     """The value under a further condition."""
-    return tuple(Case(both(condition, a.when), a.value) for a in value if condition != NEVER)
+    return tuple(Case(all_of(condition, a.when), a.value) for a in value if condition != NEVER)
 
 
 def or_null(value: Value, schemaless: bool = True) -> Value:
@@ -105,21 +105,21 @@ def _key(value: TypedValue) -> Any:
 def _one(same: list[Case]) -> Case:
     if len(same) == 1:
         return same[0]
-    when = either(a.when for a in same)
+    when = any_of(a.when for a in same)
     branches = [(a.when, a.value.sql) for a in same]
     texts = {sql for _, sql in branches}
     sql = branches[0][1] if len(texts) == 1 else case(branches[:-1], branches[-1][1])
     return Case(when, replace(same[0].value, sql=sql))
 
 
-def bound(value: Value, scope: Scope) -> Value:
+def bind_value(value: Value, scope: Scope) -> Value:
     """The same with every expression named."""
     cases = []
     for a in value:
         when = None if a.when is None else scope.bind(a.when)
         typed = a.value
         if typed.table is not None:
-            typed = replace(typed, table=typed.table.bound(scope))
+            typed = replace(typed, table=typed.table.with_bound_columns(scope))
         elif typed.kind != "null":
             typed = replace(typed, sql=scope.bind(typed.sql))
         cases.append(Case(when, typed))
@@ -188,10 +188,10 @@ class OpenStruct:
         names = {} if self.rest is None else {n: self.get(n) for n in self.rest.names}
         return {**self.fields, **{n: v for n, v in names.items() if n not in self.fields}}
 
-    def bound(self, scope: Scope) -> OpenStruct:
+    def with_bound_columns(self, scope: Scope) -> OpenStruct:
         """The same with every expression named."""
         when = None if self.rest_when is None else scope.bind(self.rest_when)
-        return replace(self, fields={n: bound(v, scope) for n, v in self.fields.items()}, rest_when=when)
+        return replace(self, fields={n: bind_value(v, scope) for n, v in self.fields.items()}, rest_when=when)
 
     def struct_schema(self) -> Schema | None:
         """The schema of a struct whose fields each have one type and are always there; None if that is not so."""
@@ -235,11 +235,11 @@ def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruc
     fields = {name: choose(condition, new.get(name), old.get(name)) for name in order}
     rest = new.rest or old.rest
     conditions = [
-        both(condition, new.rest_when if new.rest else NEVER),
-        both(negated(condition), old.rest_when if old.rest else NEVER),
+        all_of(condition, new.rest_when if new.rest else NEVER),
+        all_of(negated(condition), old.rest_when if old.rest else NEVER),
     ]
     same = new.rest is not None and old.rest is not None and new.rest_when == old.rest_when
-    return OpenStruct(fields, rest, new.rest_when if same else either(conditions), old.schema)
+    return OpenStruct(fields, rest, new.rest_when if same else any_of(conditions), old.schema)
 
 
 def choose(condition: Sql | None, new: Value, old: Value) -> Value:
@@ -264,8 +264,8 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
             sql = case([(condition, a.value.sql)], match.value.sql)
             cases.append(Case(a.when, replace(a.value, sql=sql)))
         else:
-            cases.append(Case(both(condition, a.when), a.value))
-    cases += [Case(both(negated(condition), b.when), b.value) for b in remaining]
+            cases.append(Case(all_of(condition, a.when), a.value))
+    cases += [Case(all_of(negated(condition), b.when), b.value) for b in remaining]
     return combined(cases)
 
 

@@ -8,7 +8,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, base64_text, both, call, case, concat, epoch_days, lit
+from headrace.values.sql import Sql, all_of, base64_text, call, case, concat, epoch_days, lit
 from headrace.values.value import OpenStruct, TypedValue, Value, present
 
 
@@ -23,7 +23,7 @@ class JsonWriter:
 
     def value(self, value: Value, within: Sql | None = None) -> Sql:
         """JSON text of the payload; NULL where no alternative holds."""
-        return case([(a.when, self.typed(a.value, both(within, a.when))) for a in value])
+        return case([(a.when, self.typed(a.value, all_of(within, a.when))) for a in value])
 
     def typed(self, typed: TypedValue, when: Sql | None) -> Sql:
         """JSON text of one alternative, there when the condition holds."""
@@ -46,7 +46,7 @@ class JsonWriter:
         if schema.default is not None and self._replace:
             return case([(null, lit(json_default(schema)))], text)
         if not schema.optional:
-            self._required(both(when, null))
+            self._required(all_of(when, null))
         return call("coalesce", text, lit("null"))
 
     def _required(self, when: Sql | None) -> None:
@@ -86,7 +86,7 @@ class JsonWriter:
         scale = f"length(regexp_extract({sql}, '[.](.*)', 1))"
         start = f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {schema.scale}, value has scale "
         message = call("concat", lit(start), f"string({scale})", lit("."))
-        self._run.fail(both(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
+        self._run.fail(all_of(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
         return base64(unscaled)
 
     def table(self, table: OpenStruct, when: Sql | None) -> Sql:

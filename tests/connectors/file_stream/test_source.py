@@ -119,7 +119,7 @@ def test_a_file_that_does_not_exist_yet_is_waited_for(read: Callable[[FeedSource
     file, task = tmp_path / "later.txt", task_of(tmp_path / "later.txt")
     with captured_logs() as events:
         lane = read(opened(task))
-        task.look()
+        task.needs_reopening()
     assert [e["cause"] for e in events if e["event"] == "file.source.waiting"] == ["No such file or directory"]
     file.write_text("here\n", encoding="utf-8")
     assert lane.until_position(5) == ["here"]
@@ -157,7 +157,7 @@ def test_a_file_that_has_become_shorter_is_named_once(tmp_path: Path) -> None:
     task = task_of(file)
     with captured_logs() as events:
         opened(task, 10)
-        task.look()
+        task.needs_reopening()
     (event,) = [e for e in events if e["event"] == "file.source.waiting"]
     assert event["cause"] == "it has 2 bytes, and 10 were read: if it is another file now, reset the offsets"
 

@@ -26,29 +26,29 @@ def test_names_are_those_of_mirror_maker_and_of_kip_1280_as_is_asked_for() -> No
     for formats, expected in ((("legacy",), legacy), (("new",), new), (("legacy", "new"), legacy + new)):
         measured = metrics(*formats)
         assert list(measured.measures()) == []
-        measured.made([FIRST], 1000)
+        measured.created([FIRST], 1000)
         measured.acknowledged([FIRST], 1250)
         assert sorted(measured.measures(), key=lambda one: one[0] == "plugins") == expected
 
 
 def test_the_last_latency_of_a_partition_is_kept_for_a_minute_and_while_it_has_checkpoints() -> None:
     measured = metrics("legacy")
-    measured.made([FIRST, SECOND], 1000)
+    measured.created([FIRST, SECOND], 1000)
     measured.acknowledged([FIRST], 1100)
     measured.acknowledged([SECOND], 1300)
     assert latencies(measured) == {"1": 100, "2": 300}
-    measured.made([], 61_000)  # in time
+    measured.created([], 61_000)  # in time
     assert latencies(measured) == {"1": 100, "2": 300}
-    measured.made([SECOND], 121_000)
+    measured.created([SECOND], 121_000)
     assert latencies(measured) == {"2": 300}
     measured.acknowledged([SECOND], 121_050)
     assert latencies(measured) == {"2": 50}
-    measured.made([], 181_050)  # nobody has moved
+    measured.created([], 181_050)  # nobody has moved
     assert latencies(measured) == {}
 
 
 def test_a_clock_that_is_set_back_makes_no_latency_below_zero() -> None:
     measured = metrics("legacy")
-    measured.made([FIRST], 1000)
+    measured.created([FIRST], 1000)
     measured.acknowledged([FIRST], 900)
     assert latencies(measured) == {"1": 0}

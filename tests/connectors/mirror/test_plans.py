@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.connectors.mirror.acls import Acl, copied
+from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.filters import NameFilter, Selection
@@ -92,7 +92,7 @@ def test_acls_are_copied_as_far_as_they_are_for_reading() -> None:
         )  # pyright: ignore[reportArgumentType]
 
     given = [acl("READ"), acl("WRITE"), acl("ALL"), acl("WRITE", "DENY"), acl("READ", literal=False), acl("READ", topic="other")]
-    found = copied(given, lambda topic: topic == "t", lambda topic: f"A.{topic}")
+    found = acls_to_copy(given, lambda topic: topic == "t", lambda topic: f"A.{topic}")
     assert [(a.topic, a.operation, a.permission) for a in found] == [
         ("A.t", "READ", "ALLOW"), ("A.t", "READ", "ALLOW"), ("A.t", "WRITE", "DENY"),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ def look(*lags: int | None, commits: int = 1) -> CommitProgress:
     """A running task that was looked at at 0, LONG, 2 * LONG … ms, and stored nothing in between."""
     progress = CommitProgress(0)
     for number, lag in enumerate(lags):
-        progress = progress.look(commits, lag, True, number * LONG)
+        progress = progress.updated(commits, lag, True, number * LONG)
     return progress
 
 
@@ -35,21 +35,21 @@ def test_what_retention_takes_away_does_not_hide_that_the_lag_grows_afterwards()
 
 def test_a_first_record_after_a_long_idle_time_is_no_stall_at_once() -> None:
     idle = look(0, 0, 0, 0)
-    arrived = idle.look(1, 5, True, 3 * LONG + 10)
+    arrived = idle.updated(1, 5, True, 3 * LONG + 10)
     assert arrived.stalled_ms(3 * LONG + 20) == 0
-    assert arrived.look(1, 6, True, 4 * LONG).stalled_ms(4 * LONG) == LONG
+    assert arrived.updated(1, 6, True, 4 * LONG).stalled_ms(4 * LONG) == LONG
 
 
 def test_stored_offsets_end_a_stall() -> None:
     stalled = look(5, 9)
-    assert stalled.look(2, 12, True, LONG + 1).stalled_ms(LONG + 2) == 0
+    assert stalled.updated(2, 12, True, LONG + 1).stalled_ms(LONG + 2) == 0
 
 
 def test_a_task_that_does_not_run_is_not_stalled_and_begins_again_when_it_does() -> None:
-    paused = look(5, 9).look(1, 50, False, LONG)
+    paused = look(5, 9).updated(1, 50, False, LONG)
     assert paused.stalled_ms(3 * LONG) == 0
-    resumed = paused.look(1, 60, True, 3 * LONG)
-    assert resumed.look(1, 61, True, 3 * LONG + 10).stalled_ms(3 * LONG + 10) == 0
+    resumed = paused.updated(1, 60, True, 3 * LONG)
+    assert resumed.updated(1, 61, True, 3 * LONG + 10).stalled_ms(3 * LONG + 10) == 0
 
 
 def test_a_lag_that_nobody_knows_changes_nothing() -> None:
@@ -66,7 +66,7 @@ def test_a_stall_is_never_longer_than_the_time_since_the_last_commit_while_runni
         if added or not is_running or not running_before:
             since = now
         running_before = is_running
-        progress = progress.look(commits, lag, is_running, now)
+        progress = progress.updated(commits, lag, is_running, now)
         assert 0 <= progress.stalled_ms(now) <= now - since
 
 

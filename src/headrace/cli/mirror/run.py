@@ -26,7 +26,7 @@ Clusters = Annotated[
 RestPort = Annotated[
     int, typer.Option("--rest-port", min=0, max=65535, metavar="N", help="Port of the first flow's REST API; 0 takes free ones.")
 ]
-_LOOK_S = 0.2
+_POLL_INTERVAL_S = 0.2
 
 
 def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) -> None:
@@ -79,7 +79,7 @@ class FlowWorker:
     def join(self) -> None:
         """Wait for the end; wakes up now and then, for signals."""
         while self._thread.is_alive():
-            self._thread.join(_LOOK_S)
+            self._thread.join(_POLL_INTERVAL_S)
 
     def _main(self) -> None:
         from headrace.worker_process import run_distributed

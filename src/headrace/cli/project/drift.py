@@ -102,7 +102,7 @@ def _applications(target: Path, env: folder.Environment, drift: ProjectDrift) ->
 
     for name, streams in streams_of(applications, env.client_settings()).items():
         try:
-            differing = [topic for topic in streams.look().json() if topic["state"] != "ok"]
+            differing = [topic for topic in streams.describe_internal_topics().json() if topic["state"] != "ok"]
         except HeadraceError as error:
             drift.not_known.append(f"{name}: {error.message}")
             continue

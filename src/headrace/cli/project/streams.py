@@ -27,7 +27,7 @@ class ApplicationChanges:
         self.diffs: list[Diff] = []
         for name, streams in applications.items():
             try:
-                self.diffs.append(_diff(name, streams.look(planned)))
+                self.diffs.append(_diff(name, streams.describe_internal_topics(planned)))
             except HeadraceError as error:
                 self.problems.append(f"applications.{name}: {error.message}")
 

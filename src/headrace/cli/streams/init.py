@@ -44,7 +44,7 @@ def init(
     if check:
         _check(streams, as_json)
     parameters = InitParameters(setup_if_incomplete)
-    findings = streams.look() if dry_run or as_json else None
+    findings = streams.describe_internal_topics() if dry_run or as_json else None
     if dry_run and findings:
         created, done = to_create(findings, parameters), "would be created"
     else:
@@ -65,7 +65,7 @@ def _check(streams: KafkaStreams, as_json: bool) -> NoReturn:
     from headrace.errors import MissingSourceTopicError
 
     try:
-        findings = streams.look()
+        findings = streams.describe_internal_topics()
     except MissingSourceTopicError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(_NO_SOURCE) from None

@@ -16,7 +16,7 @@ def plan(
     """Show the internal topics with partitions and settings, and which of them exist; changes nothing."""
     from headrace.cli.streams import report
 
-    findings = application.streams(app, config, set_).look()
+    findings = application.streams(app, config, set_).describe_internal_topics()
     if as_json:
         typer.echo(report.as_json(findings))
     else:

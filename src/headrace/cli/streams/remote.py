@@ -14,7 +14,7 @@ from headrace.retry import poll_until
 if TYPE_CHECKING:
     from headrace.cli.connectors.client import RestClient
 
-_LOOK_S = 1.0
+_POLL_INTERVAL_S = 1.0
 
 
 class Command(StrEnum):
@@ -76,6 +76,6 @@ def _await(client: RestClient, asked: dict[str, Any], timeout_s: float) -> dict[
         commands = (command for application in applications for command in application["commands"])
         return next((c for c in commands if c["id"] == asked["id"] and c["state"] not in ("waiting", "sent")), None)
 
-    if command := poll_until(ended, timeout_s, _LOOK_S):
+    if command := poll_until(ended, timeout_s, _POLL_INTERVAL_S):
         return command
     raise ConnectError(f"{asked['instance']} has not answered yet; `headrace streams list` shows whether it reports.")

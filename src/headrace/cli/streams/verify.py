@@ -17,7 +17,7 @@ def verify(
     from headrace.cli.streams import report
     from headrace.streams.initialization import check
 
-    findings = application.streams(app, config, set_).look()
+    findings = application.streams(app, config, set_).describe_internal_topics()
     if as_json:
         typer.echo(report.as_json(findings))
     check(findings)

@@ -68,7 +68,7 @@ class FileStreamSourceTask(FeedTask):
         if self._config.file is None:
             return None
         self._position = int((stored.get(self.partitions()[0]) or {}).get("position", 0))
-        self.look()
+        self.needs_reopening()
         return FeedSource(
             positions={(str(self._path), 0): self._position},
             consumer={"batch.size": str(self._config.batch_size)},
@@ -84,11 +84,11 @@ class FileStreamSourceTask(FeedTask):
         """The position in the file."""
         return [(partition, {"position": end}) for partition in self.partitions() for end in ends.values()]
 
-    def copied(self, ends: Mapping[Partition, int]) -> None:
+    def offsets_stored(self, ends: Mapping[Partition, int]) -> None:
         """Take note of the position."""
         self._position = max([self._position, *ends.values()])
 
-    def look(self) -> bool:
+    def needs_reopening(self) -> bool:
         """Warn, once, of a file that cannot be read, or has become shorter than what was read of it."""
         hint = None
         try:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import structlog
 
 from headrace.connectors.base import Measured, Props, TaskContext
-from headrace.connectors.hosted import Conversion, HostedClients, HostedLook, HostedTask
+from headrace.connectors.hosted import Conversion, HostedClients, HostedState, HostedTask
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
 
-_LOOK_MS, _IDLE_LOOK_MS = 1_000, 15_000
+_WAIT_MS, _IDLE_WAIT_MS = 1_000, 15_000
 """A look ends so long after the first record since the one before, or after so long without any: looks are what many idle tasks
 cost. What has ended a task is known at once all the same."""
 
@@ -73,7 +73,7 @@ class JavaTask(OfConnector, HostedTask):
                 return
             self._start_on(host)
         with hiding(self._passwords):
-            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_LOOK_MS):
+            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_WAIT_MS):
                 pass
 
     def _start_on(self, host: PluginHost) -> None:
@@ -100,15 +100,15 @@ class JavaTask(OfConnector, HostedTask):
                 settings=clients.settings,
             )
 
-    def look(self) -> HostedLook:
+    def state(self) -> HostedState:
         """The state of the task, a second after it had records, or after 16 without any. Raises PluginError if it failed."""
         try:
             with hiding(self._passwords):
-                answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS, idleWait=_IDLE_LOOK_MS)
+                answer = self._host.ask("hosted.state", id=self._id, wait=_WAIT_MS, idleWait=_IDLE_WAIT_MS)
         except ExecutorLostError as error:
             self._restart_on_new_executor(error)
-            return HostedLook(frozenset(), {})
-        return HostedLook(frozenset(answer["topics"]), answer["figures"])
+            return HostedState(frozenset(), {})
+        return HostedState(frozenset(answer["topics"]), answer["figures"])
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""

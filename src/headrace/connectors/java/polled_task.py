@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100_000
 """Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
-_START_LOOK_MS, _POLL_MS = 500, 30_000
+_START_WAIT_MS, _POLL_MS = 500, 30_000
 """So long one question whether the task has started waits, or one for records: many idle tasks cost what they ask."""
 _NEEDS_METADATA = {
     "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
@@ -149,7 +149,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
         if not self._at_work:
             with hiding(self._passwords):
-                self._at_work = self._host.ask("task.awaitStart", id=self._id, wait=_START_LOOK_MS)
+                self._at_work = self._host.ask("task.awaitStart", id=self._id, wait=_START_WAIT_MS)
         return self._at_work
 
     def _restart_java_task(self) -> None:

@@ -185,7 +185,7 @@ class KafkaSourceTask(FeedTask):
         except KafkaFailure as error:
             log.warning("source.check.failed", cause=str(error))
 
-    def look(self) -> bool:
+    def needs_reopening(self) -> bool:
         """Warn of topics that were deleted, partitions without a leader, and a cluster that is away.
 
         Raises RetriableError if a topic was created again.
@@ -227,7 +227,7 @@ class KafkaSourceTask(FeedTask):
             partition = (update.topic, update.partition)
             self._measured[partition] = self._measured.get(partition, PartitionMetrics()).after(update)
 
-    def copied(self, ends: Mapping[Partition, int]) -> None:
+    def offsets_stored(self, ends: Mapping[Partition, int]) -> None:
         """Commit the positions to the group on the source cluster, if configured."""
         self._copied |= ends
         if self._lag is not None:

@@ -19,7 +19,7 @@ class Acl:
     """The name is one, not a prefix or a pattern."""
 
 
-def copied(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable[[str], str]) -> list[Acl]:
+def acls_to_copy(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable[[str], str]) -> list[Acl]:
     """The ACLs for the target.
 
     Literal ones of mirrored topics; nobody may write to a copy because of them: ALLOW WRITE is left out, ALLOW ALL becomes READ.

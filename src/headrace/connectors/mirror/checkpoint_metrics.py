@@ -21,18 +21,18 @@ class CheckpointMetrics:
     def __init__(self, source: str, target: str, formats: Collection[str], task: Mapping[str, str]) -> None:
         """source, target: aliases; formats: of `metric.names.formats`; task: the labels of the new names."""
         self._flow, self._formats, self._task = {"source": source, "target": target}, formats, task
-        self._made_ms = 0
+        self._created_ms = 0
         self._last: dict[tuple[str, str, int], tuple[int, int]] = {}  # the latency, and when the checkpoint was acknowledged
 
-    def made(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
+    def created(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
         """Checkpoints were made now; what is older than a minute, and has no checkpoint again, is forgotten."""
         again = {_partition(checkpoint) for checkpoint in checkpoints}
         self._last = {where: one for where, one in self._last.items() if where in again or now_ms - one[1] < _KEPT_MS}
-        self._made_ms = now_ms
+        self._created_ms = now_ms
 
     def acknowledged(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
         """Some of those that were made last are written."""
-        latency = max(0, now_ms - self._made_ms)
+        latency = max(0, now_ms - self._created_ms)
         self._last = self._last | {_partition(checkpoint): (latency, now_ms) for checkpoint in checkpoints}
 
     def measures(self) -> Iterator[Measured]:

@@ -46,7 +46,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         self._syncs: Syncs | None = None
         self._last: dict[str, dict[Partition, Checkpoint]] = {}
         self._pending: list[Checkpoint] = []
-        self._made_ms = 0
+        self._created_ms = 0
         task = {"connector": self.context.connector, "task": str(self.context.task)}
         aliases = config.source_cluster_alias, config.target_cluster_alias
         self._metrics = CheckpointMetrics(*aliases, config.metric_formats, task)
@@ -67,8 +67,8 @@ class MirrorCheckpointTask(PollingSourceTask):
         if self._syncs is None:
             self._read()
         if time.monotonic() >= self._next and not self._pending:
-            self._pending, self._made_ms = self._changed_checkpoints(), _now_ms()
-            self._metrics.made(self._pending, self._made_ms)
+            self._pending, self._created_ms = self._changed_checkpoints(), _now_ms()
+            self._metrics.created(self._pending, self._created_ms)
             self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
         if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
             self._commit_in_target()
@@ -76,7 +76,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         if not self._pending:
             return None
         records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: own_records.MOST]]
-        return own_records.poll(spark, self._config.checkpoints_topic, records, self._made_ms)
+        return own_records.poll(spark, self._config.checkpoints_topic, records, self._created_ms)
 
     def committed(self, progress: Progress) -> None:
         """What was written is the last of its partition from now on."""

@@ -198,7 +198,9 @@ class MirrorSourceConnector(SourceConnector):
     def _sync_acls(self) -> None:
         """Sync the ACLs of the topics, but for those to write, to their copies."""
         source_acls = self._source.topic_acls(self._config.timeout_s)
-        wanted = acls.copied(source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
+        wanted = acls.acls_to_copy(
+            source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic]
+        )
         if wanted:
             self._target.create_acls(wanted, self._config.timeout_s)
 

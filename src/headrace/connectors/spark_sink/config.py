@@ -92,7 +92,7 @@ class SparkSinkConfig(FormatConfig):
 
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
-        values, given = self.values, self.given
+        values, given = self.values, self.option_names
         problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
         wrong = [column for column in values["metadata.columns"] if column not in METADATA]

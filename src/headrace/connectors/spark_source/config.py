@@ -112,7 +112,7 @@ class SparkSourceConfig(FormatConfig):
 
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
-        values, given = self.values, self.given
+        values, given = self.values, self.option_names
         problems: dict[str, str] = {}
         if bool(values["topic"]) == bool(values["topic.expression"]):
             problems["topic"] = "Either topic or topic.expression has to be set, and not both"

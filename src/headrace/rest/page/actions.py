@@ -47,7 +47,7 @@ def act(call: Call) -> Response:
     action, names = _asked(call)
     if action == DELETE:
         return _delete(call, names)
-    found = call.asked("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
+    found = call.ask_json("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
     return _told(call, _WORDS[action][0], {one["name"]: one["message"] for one in found["connectors"] if not one["done"]}, names)
 
 
@@ -72,7 +72,7 @@ def _told(call: Call, what: str, failed: Mapping[str, str], names: Sequence[str]
 def restart_task(call: Call) -> Response:
     """Restart one task."""
     name, task = call.field("name"), call.field("task")
-    call.asked("POST", "connectors", name, "tasks", task, "restart")
+    call.ask_json("POST", "connectors", name, "tasks", task, "restart")
     return call.message(f"Task {task} of {name} has been restarted.", ok=True, then=CHANGED)
 
 

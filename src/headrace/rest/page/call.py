@@ -78,7 +78,7 @@ class Call:
         """A request to the REST API, as the same user."""
         return anyio.from_thread.run(inner.ask, self.request, method, segments, query, body)
 
-    def asked(self, method: str, *segments: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
+    def ask_json(self, method: str, *segments: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
         """The same, returns the body. Raises RestError with the worker's status and sentence."""
         reply = self.ask(method, *segments, query=query, body=body)
         if not reply.ok:

@@ -69,7 +69,7 @@ def _config(call: Call, name: str) -> dict[str, Any]:
 
 def charts(call: Call) -> Response:
     """Records per second and ages of the last hour; the workers of its tasks are asked, so the page loads it after itself."""
-    found = call.asked("GET", "headrace", "connectors", call.query("name"), "figures")
+    found = call.ask_json("GET", "headrace", "connectors", call.query("name"), "figures")
     times, rates, ages = ([sample[what] for sample in found["samples"]] for what in ("time_ms", "rate", "age_ms"))
     return call.page("connector_charts.html", found=found, times=times, rates=rates, ages=ages)
 
@@ -106,7 +106,7 @@ def _log(call: Call) -> dict[str, Any]:
     name, level = call.query("name"), call.query("level", "INFO")
     level = level if level in _LEVELS else "INFO"
     query = {"lines": str(_LINES), "level": level}
-    return {"name": name, "level": level, "found": call.asked("GET", "headrace", "connectors", name, "logs", query=query)}
+    return {"name": name, "level": level, "found": call.ask_json("GET", "headrace", "connectors", name, "logs", query=query)}
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {

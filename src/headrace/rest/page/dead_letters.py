@@ -32,7 +32,7 @@ def _running(call: Call, connector: str) -> tuple[Mapping[str, str | None], Any]
 
 def topics(call: Call) -> Response:
     """The list; their clusters are asked, so the page loads it after itself."""
-    return call.page("dead_letters_topics.html", topics=call.asked("GET", *_LETTERS)["topics"])
+    return call.page("dead_letters_topics.html", topics=call.ask_json("GET", *_LETTERS)["topics"])
 
 
 def letters(call: Call) -> Response:
@@ -89,7 +89,7 @@ def replay(call: Call) -> Response:
 
 def _replay(call: Call, *, dry_run: bool) -> Any:
     body = {"letters": list(_chosen(call)), "connector": call.field("connector") or None, "dry_run": dry_run}
-    return call.asked("POST", *_LETTERS, call.field("topic"), "replay", body=body)
+    return call.ask_json("POST", *_LETTERS, call.field("topic"), "replay", body=body)
 
 
 def _chosen(call: Call) -> Sequence[str]:

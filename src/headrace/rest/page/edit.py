@@ -61,7 +61,7 @@ def new(call: Call) -> Response:
     """Choose a class, then fill in its form."""
     plugin = call.query("plugin")
     if not plugin:
-        return call.page("new.html", plugins=call.asked("GET", "connector-plugins"))
+        return call.page("new.html", plugins=call.ask_json("GET", "connector-plugins"))
     config = {_CLASS: plugin, "tasks.max": "1"}
     draft = Draft("", config, "form", pretty(config), True, "")
     return call.page("edit.html", draft=draft, **_form(call, draft))

@@ -14,7 +14,7 @@ _LINES = "200"
 def history(call: Call) -> Response:
     """The states of a connector and its tasks, newest first."""
     name = call.query("name")
-    found = call.asked("GET", "headrace", "connectors", name, "history", query={"lines": _LINES})
+    found = call.ask_json("GET", "headrace", "connectors", name, "history", query={"lines": _LINES})
     return call.renewed("connector_history.html", name=name, found=found)
 
 

@@ -16,7 +16,7 @@ def graph(call: Call) -> Response:
     """The whole graph, or what a connector or a topic reaches."""
     query = {name: call.query(name) for name in ("connector", "topic", "application")}
     query["columns"] = "true" if query["connector"] else ""
-    found = call.asked("GET", "headrace", "lineage", query=query)
+    found = call.ask_json("GET", "headrace", "lineage", query=query)
     nodes = [LineageNode(**node) for node in found["nodes"]]
     edges = [LineageEdge(**edge) for edge in found["edges"]]
     joined = {end for edge in edges for end in (edge.source, edge.target)}

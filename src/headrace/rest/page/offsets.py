@@ -29,7 +29,7 @@ def show(call: Call) -> Response:
     """The committed offsets; the cluster is asked, so the page loads it after itself."""
     name = call.query("name")
     try:
-        found, sentence = call.asked("GET", "connectors", name, "offsets")["offsets"], ""
+        found, sentence = call.ask_json("GET", "connectors", name, "offsets")["offsets"], ""
     except HeadraceError as error:
         found, sentence = [], sentence_of(error)
     stopped, info = _state(call, name) == "STOPPED", call.herder.info(name)
@@ -51,7 +51,7 @@ def review(call: Call) -> Response:
     """What an edit would change."""
     name = call.field("name")
     wanted = _parsed(call.field("offsets"))
-    running: Offsets = call.asked("GET", "connectors", name, "offsets")["offsets"]
+    running: Offsets = call.ask_json("GET", "connectors", name, "offsets")["offsets"]
     changes = changed(running, wanted)
     body = [{"partition": change.partition, "offset": change.new} for change in changes]
     return call.page("offsets_review.html", name=name, changes=changes, body=json.dumps(body, ensure_ascii=False))
@@ -77,7 +77,7 @@ def apply(call: Call) -> Response:
     """Set the offsets."""
     name = call.field("name")
     body = {"offsets": _parsed(call.field("offsets"))}
-    said = call.asked("PATCH", "connectors", name, "offsets", body=body)["message"]
+    said = call.ask_json("PATCH", "connectors", name, "offsets", body=body)["message"]
     return call.message(said, ok=True, then="offsets-changed")
 
 
@@ -86,13 +86,13 @@ def confirm_reset(call: Call) -> Response:
     if not call.may_operate:
         raise RestError(403, "This needs the role operate.")
     name = call.field("name")
-    running: Offsets = call.asked("GET", "connectors", name, "offsets")["offsets"]
+    running: Offsets = call.ask_json("GET", "connectors", name, "offsets")["offsets"]
     return call.page("offsets_reset.html", name=name, found=running, sink=call.herder.info(name).type == "sink")
 
 
 def reset(call: Call) -> Response:
     """Forget all offsets."""
-    said = call.asked("DELETE", "connectors", call.field("name"), "offsets")["message"]
+    said = call.ask_json("DELETE", "connectors", call.field("name"), "offsets")["message"]
     return call.message(said, ok=True, then="offsets-changed")
 
 

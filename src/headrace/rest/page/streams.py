@@ -20,7 +20,7 @@ def screen(call: Call) -> Response:
 
 def rows(call: Call) -> Response:
     """The list."""
-    return call.renewed("streams_rows.html", found=call.asked("GET", "headrace", "streams"))
+    return call.renewed("streams_rows.html", found=call.ask_json("GET", "headrace", "streams"))
 
 
 def application(call: Call) -> Response:
@@ -35,7 +35,7 @@ def application(call: Call) -> Response:
 
 def _application(call: Call, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """An application, and the answer that it is in. Raises NotFoundError."""
-    answer = call.asked("GET", "headrace", "streams")
+    answer = call.ask_json("GET", "headrace", "streams")
     shown = next((entry for entry in answer["applications"] if entry["application"] == name), None)
     if shown is None:
         raise NotFoundError(f"No application '{name}' has reported to a worker in the last quarter of an hour.")
@@ -60,7 +60,7 @@ def command(call: Call) -> Response:
     if asked not in _COMMANDS:
         raise BadRequestError(f"There is no command '{asked}'.")
     body = _COMMANDS[asked] | ({"setup_if_incomplete": True} if asked != "verify" and call.field("if_incomplete") else {})
-    done = call.asked("POST", "headrace", "streams", name, "commands", body=body)
+    done = call.ask_json("POST", "headrace", "streams", name, "commands", body=body)
     return call.message(
         f"{name} is asked with its next report, within ten seconds ({done['instance']}).", ok=True, then="changed"
     )

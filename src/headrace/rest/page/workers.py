@@ -20,7 +20,7 @@ def screen(call: Call) -> Response:
 
 def rows(call: Call) -> Response:
     """What is renewed."""
-    return call.renewed("workers_rows.html", found=call.asked("GET", "headrace", "workers"))
+    return call.renewed("workers_rows.html", found=call.ask_json("GET", "headrace", "workers"))
 
 
 def log_levels(call: Call) -> Response:
@@ -38,7 +38,7 @@ def set_log_level(call: Call) -> Response:
     """Set the level of a logger and of those below it, here or on every worker."""
     name, level = call.field("logger").strip() or ROOT, call.field("level")
     scope = call.field("scope") if call.field("scope") in _SCOPES else _SCOPES[0]
-    call.asked("PUT", *_LOGGERS, name, query={"scope": scope}, body={"level": level})
+    call.ask_json("PUT", *_LOGGERS, name, query={"scope": scope}, body={"level": level})
     where = "on every worker" if scope == "cluster" else f"on {call.herder.worker_id}"
     return call.message(f"{name} logs from {level} on, {where}.", ok=True, then="changed")
 

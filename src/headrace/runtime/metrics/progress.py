@@ -22,7 +22,7 @@ class CommitProgress:
     """The lag that was seen last."""
     running: bool = False
 
-    def look(self, commits: float, lag: int | None, running: bool, now_ms: int) -> CommitProgress:
+    def updated(self, commits: float, lag: int | None, running: bool, now_ms: int) -> CommitProgress:
         """Take what is so now. commits: how often offsets were stored in all; lag: None where it is not known now."""
         if commits != self.commits or not running or not self.running:
             return CommitProgress(now_ms, commits, lag, lag, running)

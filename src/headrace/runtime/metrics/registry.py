@@ -70,18 +70,18 @@ class TaskRecorder:
         if count:
             self.record(Retried(count))
 
-    def own(self) -> list[Measured]:
+    def measures(self) -> list[Measured]:
         """What the task itself and its plugins measure now; one host of plugins may be asked by both."""
         measures = [*self._own(), *self._of_plugins()]
         return list({(group, name, *sorted(tags.items())): one for one in measures for group, name, _, tags in [one]}.values())
 
-    def look(self) -> int | None:
+    def update_progress(self) -> int | None:
         """See whether the task makes progress; to be called every few seconds. Returns the records that are still to be read."""
         lag = self.lag
         total = None if lag is None else sum(lag.values())
         with self._lock:
             running = self._state.status == "running"
-            self._progress = self._progress.look(self._state.stored, total, running, self._now())
+            self._progress = self._progress.updated(self._state.stored, total, running, self._now())
         return total
 
     @property
@@ -217,7 +217,7 @@ class Metrics:
         for (name, number), recorder in here.items():
             measures += of_task(recorder.state_with_retries, recorder.lag, {"connector": name, "task": str(number)}, now)
             measures.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
-            measures += [Measure(*measured) for measured in recorder.own()]
+            measures += [Measure(*measured) for measured in recorder.measures()]
         return measures + [Measure(*measured) for read in plugin_metrics for measured in read()]
 
     def written(self, connector: str) -> int:
@@ -234,8 +234,8 @@ class Metrics:
 
 
 def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> TaskFigures:
-    state, lag = recorder.state, recorder.look()
+    state, lag = recorder.state, recorder.update_progress()
     rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
     silent_since = recorder.silent_since_ms if state.status == "running" else None
-    age = greatest_age(recorder.own())
+    age = greatest_age(recorder.measures())
     return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, silent_since)

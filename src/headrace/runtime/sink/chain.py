@@ -13,7 +13,7 @@ from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import report
 from headrace.transforms.chain import INPUT, Readers
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,7 +68,7 @@ class SinkChain(TaskChain):
         frame = transformed
         if self.fails:
             tolerates = self._steps.tolerance.all
-            frame = kept(frame, "failure IS NULL") if tolerates else stop_at_failure(frame, self._report())
+            frame = filter_here(frame, "failure IS NULL") if tolerates else stop_at_failure(frame, self._report())
         sources = {"offset": "in_offset", "original_topic": "in_topic", "original_partition": "in_partition"}
         return frame.selectExpr(*(f"{sources.get(name, name)} AS {name}" for name in COLUMNS))
 

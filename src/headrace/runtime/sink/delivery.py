@@ -25,7 +25,7 @@ from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import failure
 from headrace.spark.kafka import ORIGIN, write
-from headrace.values.scope import kept
+from headrace.values.scope import filter_here
 from headrace.values.sql import lit, quoted
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class SinkDelivery:
         log_failed([record], self._plan.tolerance)
         if self._plan.tolerance.dead_letters is not None:
             origin = [f"{quoted(ORIGIN + part)} = {lit(value)}" for part, value in record.origin.items()]
-            self._write_letters(kept(letters, " AND ".join(origin)).drop("failure"))
+            self._write_letters(filter_here(letters, " AND ".join(origin)).drop("failure"))
 
     def _write_letters(self, letters: DataFrame) -> None:
         """Write all of these; raises RetriableError if that may help, and continues without them if not, as Kafka does."""
@@ -176,5 +176,5 @@ class SinkDelivery:
     def _record_active(self, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """A topic is active once a record of it was consumed (KIP-558); offsets alone may be those of a transaction's marker."""
         for topic in sorted({topic for topic, _ in covered.offsets}):
-            if not self._ports.is_active(topic) and kept(incoming, f"in_topic = {lit(topic)}").select("in_topic").head(1):
+            if not self._ports.is_active(topic) and filter_here(incoming, f"in_topic = {lit(topic)}").select("in_topic").head(1):
                 self._ports.record_active(topic)

@@ -36,8 +36,8 @@ class SinkFeed(FeedOwner):
         self._plan, self._partitions, self._share = plan, partitions, share
         self._positions, self._committed = dict(start.positions), dict(start.positions)
         self._read: set[str] = set()
-        self._looked_at = time.monotonic()
-        self.look_s = plan.look_s
+        self._checked_at = time.monotonic()
+        self.check_interval_s = plan.check_interval_s
 
     def source(self) -> FeedSource:
         """All partitions of the share."""
@@ -48,7 +48,7 @@ class SinkFeed(FeedOwner):
         self._positions |= ends
         return [({_TOPIC: t, _PARTITION: p}, {_OFFSET: end}) for (t, p), end in self._positions.items()]
 
-    def copied(self, ends: Mapping[Partition, int]) -> None:
+    def offsets_stored(self, ends: Mapping[Partition, int]) -> None:
         """Take note of what is committed."""
         self._committed |= ends
 
@@ -60,11 +60,11 @@ class SinkFeed(FeedOwner):
         """Since when the cluster has given no answer."""
         return self._partitions.silent_since_ms()
 
-    def look(self) -> bool:
+    def needs_reopening(self) -> bool:
         """Whether the share is another one now."""
-        if time.monotonic() - self._looked_at < self.look_s:
+        if time.monotonic() - self._checked_at < self.check_interval_s:
             return False
-        self._looked_at = time.monotonic()
+        self._checked_at = time.monotonic()
         return self._partitions.changed(self._share)
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:

@@ -46,7 +46,7 @@ class SinkPartitions:
         """admin: a client with the settings of the task's consumer."""
         self._admin, self._plan = admin, plan
 
-    def look(self) -> AssignedPartitions:
+    def assigned(self) -> AssignedPartitions:
         """The task's share now. Raises KafkaFailure."""
         topics = self._named(self._plan.topics) if self._plan.topics is not None else self._matching()
         mine = share(topics, self._plan.task, self._plan.tasks)
@@ -58,7 +58,7 @@ class SinkPartitions:
     def changed(self, before: AssignedPartitions) -> bool:
         """Whether the share is another one now; what keeps it from being known is logged, and the next look tries again."""
         try:
-            return self.look() != before
+            return self.assigned() != before
         except HeadraceError as error:
             log.warning("sink.topics.unknown", cause=str(error))
             return False

@@ -44,7 +44,7 @@ class SinkPlan:
     """`consumer`, `letter_producer`, `letter_admin`: Java client settings."""
     reset: str
     """Where a partition without a committed offset begins."""
-    look_s: float
+    check_interval_s: float
     """How often topics and partitions are looked for."""
     batch_records: int | None
     """The most records of a batch, None: as the sink says."""
@@ -90,7 +90,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", config, worker),
         letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", config, worker),
         reset=_reset(consumer["auto.offset.reset"]),
-        look_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
+        check_interval_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
         batch_records=_number("max.poll.records", consumer, 0) or None,
         converters=Converters(
             converter("key.converter", config, worker),
@@ -100,7 +100,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         stages=tuple(stages(config)),
         tolerance=tolerance(settings),
     )
-    plugin_instances.own(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
+    plugin_instances.assign_owner(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
     return plan
 
 

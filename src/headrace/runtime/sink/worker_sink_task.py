@@ -73,17 +73,19 @@ class WorkerSinkTask:
             letters = self._plan.tolerance.dead_letters
             if letters is not None:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
-        share = self._partitions.look()
-        look_s = min(self._plan.look_s, _SOON_S) if share.waiting or not share.partitions else self._plan.look_s
+        share = self._partitions.assigned()
+        check_interval_s = (
+            min(self._plan.check_interval_s, _SOON_S) if share.waiting or not share.partitions else self._plan.check_interval_s
+        )
         self._ports.recorder.record(Assigned(len(share.partitions)))
         if not share.partitions:
-            return look_s
+            return check_interval_s
         start = self._partitions.start(share.partitions)
         if start.looked_up:  # before the first batch, so that a restart does not look up a later end
             self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
-        plan = replace(self._plan, look_s=look_s)
+        plan = replace(self._plan, check_interval_s=check_interval_s)
         if not self._feed(plan, self._writers, share, start):
-            self._stream(self._writers, share, start, look_s)
+            self._stream(self._writers, share, start, check_interval_s)
         return 0.0
 
     def end(self, timeout_s: float) -> None:
@@ -143,7 +145,7 @@ class WorkerSinkTask:
             self._run = None
         return True
 
-    def _stream(self, writers: Writers, share: AssignedPartitions, start: StartPositions, look_s: float) -> None:
+    def _stream(self, writers: Writers, share: AssignedPartitions, start: StartPositions, check_interval_s: float) -> None:
         spark, plan = self._spark(), self._plan
         consumer = with_api_timeout(plan.consumer)
         options = {
@@ -158,7 +160,10 @@ class WorkerSinkTask:
         self._run = run
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         if not self._stopping.is_set():
-            run.run(chain.incoming(chain.counts.reading(frame)), ChangeWatch(look_s, lambda _: self._partitions.changed(share)))
+            run.run(
+                chain.incoming(chain.counts.reading(frame)),
+                ChangeWatch(check_interval_s, lambda _: self._partitions.changed(share)),
+            )
 
     def _deliver(
         self, chain: SinkChain, share: AssignedPartitions, positions: Mapping[Partition, int]

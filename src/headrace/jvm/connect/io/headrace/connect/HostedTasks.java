@@ -39,8 +39,8 @@ final class HostedTasks {
                 return null;
             case "hosted.awaitStart":
                 return task(id).awaitStart(wait(request));
-            case "hosted.look":
-                return task(id).look(wait(request), ((Number) request.get("idleWait")).longValue());
+            case "hosted.state":
+                return task(id).state(wait(request), ((Number) request.get("idleWait")).longValue());
             case "hosted.stop":
                 HostedTask task = tasks.remove(id);
                 return task == null || task.stop(wait(request));

@@ -298,7 +298,7 @@ final class Lane implements Runnable {
         }
         if (nowMs - lookedMs >= IDLE_MS) {
             lookedMs = nowMs;
-            look();
+            checkFeeds();
         }
     }
 
@@ -351,7 +351,7 @@ final class Lane implements Runnable {
     }
 
     /** What needs a look from time to time: feeds whose memory is free again, and partitions that have gone past what has no records. */
-    private void look() {
+    private void checkFeeds() {
         for (FeedPart part : parts) {
             flowing(part);
         }

@@ -129,7 +129,7 @@ public abstract class HostedTask implements TaskStatus.Listener {
      * @param idleWaitMs so long at most before, while it has none
      * @throws Throwable what it has failed with
      */
-    public synchronized Map<String, Object> look(long waitMs, long idleWaitMs) throws Throwable {
+    public synchronized Map<String, Object> state(long waitMs, long idleWaitMs) throws Throwable {
         await(idleWaitMs, () -> statuses.getAllTopics(id.connector()).isEmpty());
         await(waitMs, () -> true);
         throwFailure();
