@@ -39,11 +39,7 @@ log = structlog.get_logger(__name__)
 
 Ready = Callable[[str], None]
 
-_LOOK_S = 0.02
-_WITHOUT_EFFECT = {
-    "scheduled.rebalance.max.delay.ms": "the work of a worker that is gone waits for its return for session.timeout.ms",
-    "worker.unsync.backoff.ms": "a worker that cannot read the config topic keeps its place and reads on",
-}
+_POLL_INTERVAL_S = 0.02
 
 
 def run_distributed(
@@ -58,8 +54,8 @@ def run_distributed(
     config = _with_port(DistributedConfig(props))
     if starts_spark:
         spark_start.start(config.spark_conf())
-    for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
-        log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
+    for option, reason in config.definition().without_effect(config.originals).items():
+        log.warning("worker.option.ignored", option=option, reason=reason)
     stop = stop or threading.Event()
     thrown_out: list[ConnectError] = []
 
@@ -153,7 +149,7 @@ def _run(
             running.callback(lineage.stop)
             lineage.start()
         herder.start()
-        while not herder.ready() and not start.stop.wait(_LOOK_S):
+        while not herder.ready() and not start.stop.wait(_POLL_INTERVAL_S):
             pass
         for name, properties, initial_state in start.connectors:
             herder.create(name, properties, initial_state)

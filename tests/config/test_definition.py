@@ -90,6 +90,14 @@ def test_options_sort_by_group_order_need_importance_and_name():
     assert [option.name for option in definition.sorted_options()] == ["a", "b", "c", "d", "y", "z"]
 
 
+def test_options_without_effect_are_named_with_the_reason_where_they_are_set():
+    definition = ConfigDef(
+        [Option("a", Type.INT, 1, without_effect="it is 1"), Option("b", Type.INT, 1), Option("c", Type.INT, 1)]
+    )
+    assert definition.without_effect({"a": "2", "b": "2", "d": "2"}) == {"a": "it is 1"}
+    assert definition.without_effect({"b": "2"}) == {}
+
+
 TEXTS = st.one_of(st.none(), st.sampled_from(["", "true", "1", "0", "-3", "x", "1.5", "a,b", "a,,b"]), st.text(max_size=5))
 LAW = ConfigDef(
     [

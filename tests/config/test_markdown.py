@@ -4,7 +4,7 @@ DEFINITION = ConfigDef(
     [
         Option("a", Type.STRING, importance=Importance.HIGH, doc="First | option.\nTwo <p>lines</p> of <code>x</code>."),
         Option("b", Type.LIST, [], validator=validators.ValidList("x", "y"), doc="Second.", group="More"),
-        Option("c", Type.INT, None, doc="Third.", group="More"),
+        Option("c", Type.INT, None, doc="Third.", group="More", without_effect="all are read"),
         Option("d", Type.INT, 4, internal=True),
     ]
 )
@@ -18,7 +18,7 @@ TABLE = """\
 | Option | Type | Default | Valid values | Importance | What it does |
 |---|---|---|---|---|---|
 | `b` | list | `""` | `[x, y]` | medium | Second. |
-| `c` | int | null |  | medium | Third. |
+| `c` | int | null |  | medium | Third. **Without effect here**: all are read. |
 """
 
 

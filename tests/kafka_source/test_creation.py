@@ -59,14 +59,19 @@ def test_each_topic_gets_the_settings_of_the_first_group_that_matches(source: Cl
     assert settings(one.destination, one.prefix + other) == (2, {"retention.ms": "-1"})
 
 
-def test_a_topic_that_exists_is_left_as_it_is(source: Cluster, mirror: Make, destination: Cluster, topic_name: Name) -> None:
+def test_a_topic_that_exists_is_left_as_it_is(
+    source: Cluster, mirror: Make, destination: Cluster, topic_name: Name, events: Events
+) -> None:
     topic = topic_name("existing")
     destination.create(f"copy.{topic}", 2, {"segment.bytes": "2097152"})
     before = settings(destination, f"copy.{topic}")
     filled(source, topic)
-    one = mirror(topic, {"destination.topics.prefix": "copy.", "topic.creation.default.segment.bytes": "1048576"})
+    without_effect = {"poll.loop.timeout.ms": "500", "config.action.reload": "none"}
+    created = {"destination.topics.prefix": "copy.", "topic.creation.default.segment.bytes": "1048576"}
+    one = mirror(topic, {**created, **without_effect})
     wait_until(lambda: destination.size(f"copy.{topic}") == 10, CONNECTOR_S, lambda: f"the copy; {one.status()}")
     assert settings(destination, f"copy.{topic}") == before
+    assert {e["option"] for e in events if e["event"] == "connector.option.ignored"} == without_effect.keys()
 
 
 def test_without_rules_the_task_waits_until_somebody_makes_the_topic(

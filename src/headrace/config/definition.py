@@ -74,6 +74,10 @@ class ConfigDef:
             checked[name] = ConfigValue(name, errors=[f"{name} is referred in the dependents, but not defined."], visible=False)
         return list(checked.values())
 
+    def without_effect(self, props: Mapping[str, Any]) -> dict[str, str]:
+        """The options that these properties set and that change nothing: name → why (`Option.without_effect`)."""
+        return {o.name: o.without_effect for o in self.options.values() if o.without_effect and o.name in props}
+
     def sorted_options(self) -> list[Option]:
         """By group (none first), order in the group, required before optional, importance, name: Kafka's natural order."""
         groups = self.groups

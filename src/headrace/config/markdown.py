@@ -31,7 +31,8 @@ def _row(option: Option) -> str:
         _default(option),
         f"`{_cell(str(option.validator))}`" if option.validator and str(option.validator) else "",
         option.importance.lower(),
-        _cell(_HTML.sub(" ", option.doc)),
+        _cell(_HTML.sub(" ", option.doc))
+        + (f" **Without effect here**: {option.without_effect}." if option.without_effect else ""),
     )
     return "| " + " | ".join(cells) + " |\n"
 

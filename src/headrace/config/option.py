@@ -42,6 +42,8 @@ class Option:
     recommender: Recommender | None = None
     internal: bool = False
     """Not in docs and REST definitions. Raises ConfigError when the default is not valid."""
+    without_effect: str = ""
+    """Why an option that Kafka has changes nothing here: printed in docs, and logged where a configuration sets it."""
     resolve: Callable[[str], str | None] | None = None
     """For a CLASS, gives the full name of the class that a user's text stands for, None if there is none."""
 

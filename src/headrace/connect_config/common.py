@@ -176,6 +176,7 @@ class CommonConnectorConfig(Config):
         "Connect will do nothing. A value of 'restart' indicates that Connect should restart/reload the "
         "connector with the updated configuration properties.The restart may actually be scheduled in the future "
         "if the external configuration provider indicates that a configuration value will expire in the future.",
+        without_effect="values of config providers do not expire",
     )
     errors_retry_timeout_ms: int = _error(
         "errors.retry.timeout",

@@ -45,6 +45,7 @@ class JsonConverterConfig(ConverterType):
         display_name="Schema Cache Size",
         **_SCHEMAS,
         doc="The maximum number of schemas that can be cached in this converter instance.",
+        without_effect="schemas in use stay in memory",
     )
     schema_content: str | None = option(
         "schema.content",

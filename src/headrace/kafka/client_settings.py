@@ -38,6 +38,11 @@ def connects(setting: str) -> bool:
     return setting == "bootstrap.servers" or setting.startswith(SECURITY)
 
 
+def connection_settings(props: Mapping[str, str]) -> dict[str, str]:
+    """Of a client's settings those that say which cluster it connects to, and as whom."""
+    return {name: value for name, value in props.items() if connects(name)}
+
+
 @dataclass(frozen=True)
 class ClientTable:
     """Where a connector's configuration has the settings of a client."""

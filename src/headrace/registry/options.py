@@ -19,7 +19,8 @@ def flag(name: str, default: bool, doc: str) -> Any:
 
 def cache_size(name: str) -> Any:
     """The size of the cache of schemas, which has another name with each of Confluent's converters."""
-    return option(name, Type.INT, 1000, importance=_LOW, doc="Accepted: schemas are kept anyway.")
+    doc = "The maximum number of schemas that can be cached."
+    return option(name, Type.INT, 1000, importance=_LOW, doc=doc, without_effect="schemas in use stay in memory")
 
 
 def _strategy(part: str) -> Any:
@@ -90,7 +91,8 @@ class RegistryConfig(Config):
         Type.INT,
         1000,
         importance=_LOW,
-        doc="Accepted: answers are kept anyway, as long as latest.cache.ttl.sec says.",
+        doc="The maximum number of newest versions that can be cached.",
+        without_effect="newest versions in use stay in memory, as long as latest.cache.ttl.sec says",
     )
     latest_cache_ttl_s: int = option(
         "latest.cache.ttl.sec",

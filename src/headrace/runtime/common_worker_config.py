@@ -86,6 +86,7 @@ class WorkerConfig(Config):
         5000,
         importance=LOW,
         doc="How long a commit of offsets may take, in ms, before it counts as failed and is tried again later.",
+        without_effect="records go on while offsets are committed, and a commit is retried until it succeeds",
     )
     plugin_path: list[str] | None = option(
         "plugin.path",
@@ -309,6 +310,7 @@ class WorkerConfig(Config):
         validator=validators.ValidString("INFO", "DEBUG"),
         importance=LOW,
         doc="Level of detail of the metrics.",
+        without_effect="everything is measured at each level",
     )
 
     def __init__(self, props: Mapping[str, Any]) -> None:

@@ -132,7 +132,10 @@ class DistributedConfig(WorkerConfig):
     rebalance_timeout_ms: int = _ms("rebalance.timeout.ms", 60000, "How long workers may take to rejoin the group", HIGH)
     worker_sync_timeout_ms: int = _ms("worker.sync.timeout.ms", 3000, "How long to wait for the config topic to be read")
     worker_unsync_backoff_ms: int = _ms(
-        "worker.unsync.backoff.ms", 300000, "How long a worker stays out of the group after it could not catch up"
+        "worker.unsync.backoff.ms",
+        300000,
+        "How long a worker stays out of the group after it could not catch up",
+        without_effect="a worker that cannot read the config topic stays in the group and reads on",
     )
     connect_protocol: str = option(
         "connect.protocol",
@@ -147,6 +150,7 @@ class DistributedConfig(WorkerConfig):
         300000,
         "How long the work of a worker that left waits for its return",
         LOW,
+        without_effect="the tasks of a worker that is gone wait for its return for session.timeout.ms",
         validator=validators.Range(0, MAX_INT),
     )
     exactly_once_source_support: str = option(

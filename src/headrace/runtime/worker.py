@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -38,6 +38,7 @@ from headrace.connectors.feed import FeedTask
 from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
+from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.group_transactions import GroupMetadata, GroupOffsets, GroupTransactions, Write
 from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
 from headrace.plugin_metrics import PluginMetrics
@@ -57,6 +58,7 @@ from headrace.runtime.task import TaskEvents, TaskRunner, WorkerTask
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.runtime.worker_source_task import SourceDependencies, WorkerSourceTask
 from headrace.spark import destination_topic
+from headrace.spark.java_plugin import JavaPlugin
 from headrace.spark.transactions import Entry, TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
@@ -170,6 +172,7 @@ class Worker:
         props = config.props
         cls = connector_class(props)
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
+        _log_ignored(cls, props)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
         registered = PluginMetrics({"connector": context.name})
@@ -303,7 +306,8 @@ class Worker:
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
         """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
         writes, group_metadata = self._writes, self._session()
-        if writes is None or _login(plan.consumer) != _login(self.config.internal_client_props()):
+        connection = connection_settings(self.config.internal_client_props())
+        if writes is None or connection_settings(plan.consumer) != connection:
             return admin.commit
 
         def commit(group: str, offsets: GroupOffsets) -> None:
@@ -362,11 +366,6 @@ def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
     return [*measures, *registered.measures()]
 
 
-def _login(props: Mapping[str, str]) -> dict[str, str]:
-    """Which cluster a client speaks to, and as whom."""
-    return {k: v for k, v in props.items() if k == "bootstrap.servers" or k.startswith(("sasl.", "ssl.", "security."))}
-
-
 def task_configs(running: RunningConnector) -> list[dict[str, str]]:
     """The task configurations that a connector makes now, with `task.class` as Kafka Connect stores it.
 
@@ -389,3 +388,12 @@ def task_configs(running: RunningConnector) -> list[dict[str, str]]:
             )
         log.warning("connector.too-many-tasks", made=len(configs), maximum=maximum)
     return [{**running.config.restore(props), "task.class": running.task_class} for props in configs]
+
+
+def _log_ignored(cls: type[Any], props: Props) -> None:
+    """Log the options that change nothing. A class in Java has none of its own."""
+    ignored = connector_settings(props, cls.plugin_kind).definition().without_effect(props)
+    if not issubclass(cls, JavaPlugin):
+        ignored |= cls.definition().without_effect(props)
+    for option, reason in ignored.items():
+        log.warning("connector.option.ignored", option=option, reason=reason)

@@ -122,6 +122,7 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
         importance=Importance.LOW,
         doc="Maximum amount of time (in milliseconds) the connector will wait in each poll loop without data before "
         "returning control to the kafka connect task thread.",
+        without_effect="records are sent on as they come: no thread of the task polls",
         group=_TASKS,
     )
     max_shutdown_wait_ms: int = option(

@@ -56,6 +56,7 @@ CONSUMER_POLL_TIMEOUT: Any = option(
     1000,
     importance=Importance.LOW,
     doc="Timeout when polling source cluster.",
+    without_effect="records are sent on as they come: no thread of the task polls",
 )
 OFFSET_SYNCS_TOPIC_LOCATION: Any = option(
     "offset-syncs.topic.location",
