@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.kafka.failures import REQUEST_TIMED_OUT, UNREACHABLE, KafkaFailure, failure, kafka_error, kafka_failure
 
 _REFUSED = {"_AUTHENTICATION": "SASL_AUTHENTICATION_FAILED", "_SSL": "SSL_HANDSHAKE_FAILED"}
-_NOISE = re.compile(r"^\S+/(?:bootstrap|\d+): | \(after \d+ms in state \w+[^)]*\)")
+_NOISE = re.compile(r"^\S+/(?:bootstrap|\d+): | \(after \d+ms in state \w+(?:, \d+ identical error\(s\) suppressed)?\)")
 
 
 class ConnectionDiagnosis:
