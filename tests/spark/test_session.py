@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.classic.column import Column
 
 from headrace.spark import session
 
@@ -43,3 +47,12 @@ def test_the_driver_has_headrace_on_its_class_path_and_executors_get_it(
     settings = session.settings(conf)
     assert settings["spark.driver.extraClassPath"] == class_path  # the archive of classes begins with the same
     assert settings.get("spark.jars") == jars
+
+
+def test_functions_of_machine_learning_are_registered_with_their_first_call(spark: SparkSession):
+    jvm: Any = spark._jvm
+    of_vectors = jvm.org.apache.spark.ml.functions
+    vector = of_vectors.array_to_vector(F.array(F.lit(1.0), F.lit(2.5))._jc)
+    assert spark.range(1).select(Column(of_vectors.vector_to_array(vector, "float64"))).collect() == [([1.0, 2.5],)]
+    provider = jvm.java.lang.Class.forName("org.apache.spark.sql.ml.InternalFunctionRegistration")
+    assert "headrace" in provider.getProtectionDomain().getCodeSource().getLocation().getPath()
