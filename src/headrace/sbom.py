@@ -73,11 +73,13 @@ def _purl(name: str) -> str:
 
 def _package(name: str) -> dict[str, Any]:
     about = metadata.metadata(name)
-    text = next((about[key] for key in ("License-Expression", "License") if key in about), "")
+    classifiers = [value for value in about.get_all("Classifier", []) if value.startswith("License :: ")]
+    named = next((about[key] for key in ("License-Expression", "License") if key in about), "").strip()
+    licenses = [named.splitlines()[0][:200]] if named else [value.rpartition(" :: ")[2] for value in classifiers]
     body: dict[str, Any] = {
         "type": "library", "bom-ref": _purl(name), "name": name, "version": metadata.version(name), "purl": _purl(name),
     }  # fmt: skip
-    return body | _licenses([text.strip().splitlines()[0][:200]] if text.strip() else [])
+    return body | _licenses(licenses)
 
 
 def _jar(jar: Jar) -> dict[str, Any]:

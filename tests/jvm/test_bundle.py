@@ -105,4 +105,5 @@ def test_the_bill_of_materials_lists_packages_and_jars_with_checksums_and_licenc
     assert {ref for entry in body["dependencies"] for ref in (entry["ref"], *entry["dependsOn"])} <= refs
     api = next(c for c in body["components"] if c["name"] == "connect-api")
     assert api["licenses"] and len(api["hashes"][0]["content"]) == 64
+    assert [c["name"] for c in body["components"] if c["purl"].startswith("pkg:pypi/") and "licenses" not in c] == []
     assert sbom(inventory(("spark",))) == body

@@ -13,7 +13,7 @@ def sbom(
         bool, typer.Option("--all", help="Also the embedded broker, Delta Lake and PostgreSQL's driver.")
     ] = False,
 ) -> None:
-    """Print the software bill of materials (CycloneDX 1.6, JSON): Python packages and jars, with checksums and licences."""
+    """Print the software bill of materials (CycloneDX 1.6, JSON): Python packages and jars with licences, jars with checksums."""
     from headrace import sbom as materials
     from headrace.jvm.inventory import EVERYTHING, RUNTIME, inventory
 
