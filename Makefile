@@ -12,9 +12,9 @@ setup:
 demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
-# Two processes, each with its own brokers and Spark session: with three, two cores are too busy for what has to happen in time. The
-# longest files come first. HEADRACE_TESTS=all has the random ones repeat themselves.
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes, each with its own brokers and Spark session: with two, two cores wait for half of the time, for sessions that
+# expire and processes that are killed. The longest files come first. HEADRACE_TESTS=all has the random ones repeat themselves.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: setup
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)

@@ -41,7 +41,7 @@ REPORTS = StreamsReports()  # nothing is ever reported
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is looked at more often than every two seconds."""
-    monkeypatch.setattr(emitter_module, "_LOOK_S", 0.05)
+    monkeypatch.setattr(emitter_module, "_POLL_INTERVAL_S", 0.05)
 
 
 def started(

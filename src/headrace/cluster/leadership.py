@@ -21,7 +21,7 @@ from headrace.runtime.distributed_config import DistributedConfig
 
 log = structlog.get_logger(__name__)
 
-_PAUSE_S, _ASK_S, _LOOK_S = 1.0, 5.0, 1.0
+_PAUSE_S, _ASK_S, _POLL_INTERVAL_S = 1.0, 5.0, 1.0
 
 
 class Announcements(Protocol):
@@ -68,7 +68,7 @@ class Leadership:
 
     def _lead(self, term: threading.Event) -> None:
         self._begin(term)
-        while not term.wait(_LOOK_S):
+        while not term.wait(_POLL_INTERVAL_S):
             if not self._store.may_write():
                 raise RetriableError("A write to the config topic failed, and the right to write was lost; it is claimed again")
             self._renew_key()
