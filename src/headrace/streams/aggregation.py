@@ -46,28 +46,30 @@ class Grouping:
 def aggregate(
     grouping: Grouping,
     aggregation: Aggregation,
-    given: tuple[Named | None, Materialized | None],
+    options: tuple[Named | None, Materialized | None],
     windows: Windows | SessionWindows | None = None,
     emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
 ) -> table.KTable:
-    """A table of one aggregate per key, or per key and window. given: the options of the operator. Raises ArgumentError."""
-    named, materialized = given
+    """A table of one aggregate per key, or per key and window. options: of the operator. Raises ArgumentError."""
+    named, materialized = options
     graph, grouped = grouping.flow.graph, grouping.grouped
     prefix = REDUCE if isinstance(aggregation, Reduce) else AGGREGATE
     if materialized is not None and materialized.name is None and isinstance(aggregation, Count):
         _take_a_second_number(graph, windows)
     value_serde = Serdes.long() if isinstance(aggregation, Count) else grouped.value_serde if prefix == REDUCE else None
-    chosen = materialized or Materialized.with_(grouped.key_serde, value_serde)
-    chosen = replace(chosen, key_serde=chosen.key_serde or grouped.key_serde, value_serde=chosen.value_serde or value_serde)
-    settled = settle(chosen, graph, prefix)
+    materialized = materialized or Materialized.with_(grouped.key_serde, value_serde)
+    materialized = replace(
+        materialized, key_serde=materialized.key_serde or grouped.key_serde, value_serde=materialized.value_serde or value_serde
+    )
+    settled = settle(materialized, graph, prefix)
     name = graph.names.given_or(named.name if named else None, prefix)
     store = windowed_store(settled, windows)
     flow = grouping.parent(settled)
     node = Operator(name, StreamAggregate(aggregation, store.name, windows, emit), only(store))
-    node.versioned = chosen.versioned if windows is None else False
+    node.versioned = materialized.versioned if windows is None else False
     node.grace_ms = grace_ms(windows)
-    key_serde = windowed_serde(chosen.key_serde, windows)
-    result = flow.to(node, key_serde=key_serde, value_serde=chosen.value_serde)
+    key_serde = windowed_serde(materialized.key_serde, windows)
+    result = flow.to(node, key_serde=key_serde, value_serde=materialized.value_serde)
     return table.KTable(result, StoredView(store.name), settled.queryable_name)
 
 
@@ -100,8 +102,8 @@ def windowed_store(settled: Settled, windows: Windows | SessionWindows | None) -
     """The store of an aggregation. Raises ArgumentError if it keeps windows for too short a time."""
     if windows is None:
         return settled.store()
-    given = settled.materialized.retention_ms
-    retention_ms = windows.retention_ms if given is None else given
+    configured_ms = settled.materialized.retention_ms
+    retention_ms = windows.retention_ms if configured_ms is None else configured_ms
     if windows.retention_ms > retention_ms:
         raise ArgumentError(_too_short(settled.store_name, windows, retention_ms))
     if isinstance(windows, SessionWindows):

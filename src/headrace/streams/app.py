@@ -52,22 +52,22 @@ class KafkaStreams:
         self.close()
 
     # ------------------------------------------------------------------------------------------------ internal topics
-    def init(self, *given: InitParameters | Duration) -> tuple[InternalTopic, ...]:
+    def init(self, *options: InitParameters | Duration) -> tuple[InternalTopic, ...]:
         """Set up the internal topics before the first start ever, or after a reset (KIP-698): all, or none.
 
-        given: InitParameters, a timeout, both or neither. Returns the topics that were created; none for a topology that needs
+        options: InitParameters, a timeout, both or neither. Returns the topics that were created; none for a topology that needs
         none. Raises MissingSourceTopicError, MisconfiguredInternalTopicError, MissingInternalTopicsError,
         InternalTopicsAlreadySetupError, StreamsTimeoutError, StreamsError for an application that has been started, and what is
         wrong with the topology; then nothing has been created.
         """
         self._client.require_created("init")
-        parameters = [one for one in given if isinstance(one, InitParameters)]
-        timeouts = [milliseconds(one, "timeout") / 1000 for one in given if not isinstance(one, InitParameters)]
+        parameters = [option for option in options if isinstance(option, InitParameters)]
+        timeouts = [milliseconds(option, "timeout") / 1000 for option in options if not isinstance(option, InitParameters)]
         if len(parameters) > 1 or len(timeouts) > 1:
             raise ArgumentError("init takes InitParameters and a timeout, each once at most.")
-        chosen = parameters[0] if parameters else InitParameters()
+        init_parameters = parameters[0] if parameters else InitParameters()
         timeout = timeouts[0] if timeouts else None
-        return initialization.initialize(self.topology, self.config, self._connected(), chosen, timeout)
+        return initialization.initialize(self.topology, self.config, self._connected(), init_parameters, timeout)
 
     def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> Findings:
         """The internal topics of the application, and how those on the cluster are; changes nothing. Raises as `init` does.

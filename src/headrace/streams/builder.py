@@ -38,9 +38,9 @@ class StreamsBuilder:
     def stream(self, topics: Topics, *options: Consumed, **keywords: Consumed) -> KStream:
         """The records of a topic, of several, or of all whose name matches a compiled pattern."""
         consumed: Consumed = take(options, keywords, Consumed)[0] or Consumed()
-        given = topics if isinstance(topics, re.Pattern) else (topics,) if isinstance(topics, str) else tuple(topics)
+        subscription = topics if isinstance(topics, re.Pattern) else (topics,) if isinstance(topics, str) else tuple(topics)
         name = self._graph.names.given_or(consumed.name, SOURCE)
-        node = StreamSource(name, given, consumed)
+        node = StreamSource(name, subscription, consumed)
         self._graph.add(self._graph.root, node)
         return KStream(StreamFlow(self._graph, name, node, frozenset({name}), consumed.key_serde, consumed.value_serde))
 
@@ -105,11 +105,11 @@ class StreamsBuilder:
         if not isinstance(topic, str):
             raise ArgumentError(f"A table reads one topic, not {topic!r}.")
         consumed, materialized = take(options, keywords, Consumed, Materialized)
-        chosen: Materialized = materialized or Materialized()
+        materialized = materialized or Materialized()
         if consumed is None:
-            consumed = Consumed(None, chosen.key_serde, chosen.value_serde)
+            consumed = Consumed(None, materialized.key_serde, materialized.value_serde)
         else:
-            chosen = replace(chosen, key_serde=consumed.key_serde, value_serde=consumed.value_serde)
+            materialized = replace(materialized, key_serde=consumed.key_serde, value_serde=consumed.value_serde)
         if not logged:
-            chosen = chosen.with_logging_disabled()
-        return consumed, settle(chosen, self._graph, f"{topic}-")
+            materialized = materialized.with_logging_disabled()
+        return consumed, settle(materialized, self._graph, f"{topic}-")

@@ -37,17 +37,17 @@ class CogroupedKStream:
 
     def windowed_by(self, windows: Windows | SessionWindows) -> CogroupedKStream:
         """Group by window as well."""
-        found = CogroupedKStream(windows)
-        found._groups, found._parents = self._groups, self._parents
-        return found
+        windowed = CogroupedKStream(windows)
+        windowed._groups, windowed._parents = self._groups, self._parents
+        return windowed
 
     def aggregate(self, initializer: Function, *options: Options | Function, **keywords: Options) -> table.KTable:
         """One value per key (and window) of all groups; for sessions a function that makes one of two comes second."""
         functions = [option for option in options if not isinstance(option, Named | Materialized)]
         if len(functions) != isinstance(self._windows, SessionWindows):
             raise ArgumentError("aggregate takes an initializer, and a session merger if it is windowed by SessionWindows.")
-        rest = tuple(option for option in options if isinstance(option, Named | Materialized))
-        named, materialized = take(rest, keywords, Named, Materialized)
+        typed_options = tuple(option for option in options if isinstance(option, Named | Materialized))
+        named, materialized = take(typed_options, keywords, Named, Materialized)
         graph = next(iter(self._groups)).flow.graph
         settled = settle(materialized or Materialized(), graph, AGGREGATE)
         merger = functions[0] if functions else None

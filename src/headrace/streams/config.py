@@ -30,8 +30,10 @@ _ACCEPTABLE = (
 
 FAIL, CONTINUE = "fail", "continue"
 AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
-_HANDLERS = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ExceptionHandler" for what in ("Fail", "Continue"))
-_PROCESSING = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ProcessingExceptionHandler" for what in ("Fail", "Continue"))
+_HANDLERS = tuple(f"org.apache.kafka.streams.errors.LogAnd{action}ExceptionHandler" for action in ("Fail", "Continue"))
+_PROCESSING = tuple(
+    f"org.apache.kafka.streams.errors.LogAnd{action}ProcessingExceptionHandler" for action in ("Fail", "Continue")
+)
 _PRODUCTION = "org.apache.kafka.streams.errors.DefaultProductionExceptionHandler"
 _SERDES = "a serde"
 _SUPPLIERS = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$"
@@ -43,8 +45,8 @@ _PREFIXES = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "g
 
 def _suppliers(name: str, value: Any) -> None:
     if value is not None and value not in _STORE_TYPES:
-        known = " and ".join(_STORE_TYPES)
-        raise ConfigError(f"Invalid value {value} for configuration {name}: stores are made by {known} only.")
+        supported = " and ".join(_STORE_TYPES)
+        raise ConfigError(f"Invalid value {value} for configuration {name}: stores are made by {supported} only.")
 
 
 def _format(name: str, value: Any) -> None:
@@ -302,8 +304,8 @@ class StreamsConfig(TopologyConfig):
     @property
     def default_serdes(self) -> tuple[Serde | None, Serde | None]:
         """Serdes of keys and values where an operator has none."""
-        given = (self.originals.get("default.key.serde"), self.originals.get("default.value.serde"))
-        return named(given[0]), named(given[1])
+        settings = (self.originals.get("default.key.serde"), self.originals.get("default.value.serde"))
+        return named(settings[0]), named(settings[1])
 
     @property
     def offset_reset(self) -> str:
@@ -326,8 +328,8 @@ class StreamsConfig(TopologyConfig):
         return self.production_handler == CONTINUE
 
     def _client(self, *prefixes: str) -> dict[str, str]:
-        known = {option.name for option in type(self).definition().options.values()} - {"bootstrap.servers", "retry.backoff.ms"}
-        plain = {k: v for k, v in self.originals.items() if not k.startswith(_PREFIXES) and k not in known}
+        defined = {option.name for option in type(self).definition().options.values()} - {"bootstrap.servers", "retry.backoff.ms"}
+        plain = {k: v for k, v in self.originals.items() if not k.startswith(_PREFIXES) and k not in defined}
         for prefix in prefixes:
             plain |= self.originals_with_prefix(prefix)
         servers = {"bootstrap.servers": ",".join(self.bootstrap_servers)}

@@ -14,12 +14,12 @@ from headrace.streams.nodes import Node, ProcessorNode, SourceNode
 from headrace.values.java_hash import hash_order
 
 
-def _compare(one: _Described, other: _Described) -> int:
-    if one is other:
+def _compare(node: _Described, other: _Described) -> int:
+    if node is other:
         return 0
-    if one.size != other.size:
-        return other.size - one.size
-    return -1 if one.name < other.name else 1
+    if node.size != other.size:
+        return other.size - node.size
+    return -1 if node.name < other.name else 1
 
 
 @dataclass(eq=False)
@@ -70,14 +70,14 @@ def _global_store(all_nodes: Mapping[str, Node], number: int, names: tuple[str, 
 
 def _link(all_nodes: Mapping[str, Node], names: tuple[str, ...], *, ordered: bool = False) -> list[_Described]:
     in_hash_order = names if ordered else hash_order(hash_order(names))
-    found = {name: _Described(name, _head(all_nodes[name])) for name in in_hash_order}
-    for node in found.values():
+    described = {name: _Described(name, _head(all_nodes[name])) for name in in_hash_order}
+    for node in described.values():
         for parent in all_nodes[node.name].parents:
-            predecessor = found[parent]
+            predecessor = described[parent]
             node.predecessors.add(predecessor)
             predecessor.successors.add(node)
             predecessor.grow(node.size)
-    return list(found.values())
+    return list(described.values())
 
 
 def _head(node: Node) -> str:

@@ -24,18 +24,18 @@ def milliseconds(duration: Duration, what: str) -> int:
 
 def by_duration(duration: Duration) -> str:
     """`by_duration:PT…`, the reset policy that begins so long ago (KIP-1106). Raises ArgumentError for a negative duration."""
-    found = milliseconds(duration, "duration")
-    if found < 0:
+    duration_ms = milliseconds(duration, "duration")
+    if duration_ms < 0:
         raise ArgumentError("Duration cannot be negative")
-    return f"{BY_DURATION}PT{found / 1000:.3f}S"
+    return f"{BY_DURATION}PT{duration_ms / 1000:.3f}S"
 
 
 def reset_ms(policy: str) -> int:
     """The milliseconds of `by_duration:` and Java's text of a duration (`P1DT2H3M4.5S`). Raises ConfigError if it is none."""
-    found = _ISO.fullmatch(policy.removeprefix(BY_DURATION).upper())
-    if found is None or not any(found.groups()):
+    match = _ISO.fullmatch(policy.removeprefix(BY_DURATION).upper())
+    if match is None or not any(match.groups()):
         raise ConfigError(f"Invalid value {policy} for configuration auto.offset.reset: it has to be like by_duration:PT1H30M.")
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
 
 

@@ -59,8 +59,8 @@ class StreamsCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """All families: states as 0 and 1, and figures by sub-topology."""
         state = GaugeMetricFamily("headrace_streams_state", "1 for the present state.", labels=["application", "state"])
-        for one in State:
-            state.add_metric([self._id, one.name], float(one is self._streams.state()))
+        for member in State:
+            state.add_metric([self._id, member.name], float(member is self._streams.state()))
         active = GaugeMetricFamily("headrace_streams_active", "Whether this instance works.", labels=["application"])
         active.add_metric([self._id], float(self._streams.is_active()))
         yield from (state, active)
@@ -74,7 +74,7 @@ class StreamsCollector(Collector):
         yield from self._as_kafka(figures)
 
     def _as_kafka(self, figures: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
-        text = f"The present state: {', '.join(f'{one.name}({number})' for number, one in enumerate(State))}."
+        text = f"The present state: {', '.join(f'{member.name}({number})' for number, member in enumerate(State))}."
         state = GaugeMetricFamily(f"{_KAFKA}_metrics_client_state", text, labels=["application_id"])
         state.add_metric([self._id], list(State).index(self._streams.state()))
         yield state

@@ -35,9 +35,9 @@ class StreamFlow:
 
 def copartitioned(flows: Iterable[StreamFlow]) -> frozenset[str]:
     """The sources of all, noted as ones whose topics need the same number of partitions."""
-    given = list(flows)
-    sources = frozenset().union(*(flow.sources for flow in given))
-    given[0].graph.topology.copartitioned.append(sources)
+    all_flows = list(flows)
+    sources = frozenset().union(*(flow.sources for flow in all_flows))
+    all_flows[0].graph.topology.copartitioned.append(sources)
     return sources
 
 

@@ -75,35 +75,37 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     names = _Names(graph, joined.name)
     right.view.send_old_values(True)
     left.view.send_old_values(True)
-    asked = names.topic("-subscription-registration", _REGISTRATION)
+    registration_topic = names.topic("-subscription-registration", _REGISTRATION)
     send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), ForeignKeySend(extractor, kind))
     graph.add(left.flow.node, send)
     keys = left.flow.key_serde, right.flow.key_serde
-    questions = names.through([send], asked, "-subscription-registration", (keys[1], keys[0]), joined.other_partitioner)
-    graph.topology.copartitioned.append(right.flow.sources | {questions.name})
-    answering = _answering(names, right, questions)
-    answered = names.topic("-subscription-response", _RESPONSE)
+    registrations = names.through(
+        [send], registration_topic, "-subscription-registration", (keys[1], keys[0]), joined.other_partitioner
+    )
+    graph.topology.copartitioned.append(right.flow.sources | {registrations.name})
+    responders = _answering(names, right, registrations)
+    response_topic = names.topic("-subscription-response", _RESPONSE)
     rows = keys[0], right.flow.value_serde
-    answers = names.through(answering, answered, "-subscription-response", rows, joined.partitioner)
-    sources = left.flow.sources | {answers.name}
+    responses = names.through(responders, response_topic, "-subscription-response", rows, joined.partitioner)
+    sources = left.flow.sources | {responses.name}
     graph.topology.copartitioned.append(sources)
     respond = Operator(
         names.of("-subscription-response-resolver", _RESOLVER),
         ForeignKeyRespond(joiner, kind, send.name),
         uses=left.view.stores(),
     )
-    graph.add(answers, respond)
+    graph.add(responses, respond)
     flow = StreamFlow(graph, respond.name, respond, sources, left.flow.key_serde)
     return _result(names, flow, options[1] or Materialized())
 
 
-def _answering(names: _Names, right: KTable, questions: StreamSource) -> list[GraphNode]:
+def _answering(names: _Names, right: KTable, registrations: StreamSource) -> list[GraphNode]:
     """The operators that answer: new subscriptions, and changes of the other table."""
     graph = names.graph
     store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
     store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, persistent=None)
     receive = Operator(names.of("-subscription-receive", _PROCESSOR), ForeignKeyReceive(store_name), lambda: (store,))
-    graph.add(questions, receive)
+    graph.add(registrations, receive)
     used = right.view.stores()
     lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), ForeignKeyLookup(right.flow.name), uses=used)
     graph.add(receive, lookup)

@@ -112,10 +112,10 @@ class Graph:
 
     def add(self, parents: GraphNode | Iterable[GraphNode], node: GraphNode) -> None:
         """Put an operator below others. Raises StreamsError if there are none."""
-        given = [parents] if isinstance(parents, GraphNode) else list(parents)
-        if not given:
+        parent_nodes = [parents] if isinstance(parents, GraphNode) else list(parents)
+        if not parent_nodes:
             raise StreamsError("Parent node collection can't be empty")
-        for parent in given:
+        for parent in parent_nodes:
             parent.add_child(node)
             node.priority, self._priority = self._priority, self._priority + 1
             self.nodes.append(node)

@@ -44,9 +44,13 @@ class KGroupedTable:
         named, materialized = options
         name, graph, grouped = named.name if named else None, self._flow.graph, self._grouped
         value_serde = {Count: Serdes.long(), Reduce: grouped.value_serde}.get(type(aggregation))
-        chosen = materialized or Materialized()
-        chosen = replace(chosen, key_serde=chosen.key_serde or grouped.key_serde, value_serde=chosen.value_serde or value_serde)
-        settled = settle(chosen, graph, AGGREGATE)
+        materialized = materialized or Materialized()
+        materialized = replace(
+            materialized,
+            key_serde=materialized.key_serde or grouped.key_serde,
+            value_serde=materialized.value_serde or value_serde,
+        )
+        settled = settle(materialized, graph, AGGREGATE)
         sink = graph.names.suffixed_or(name, "-sink", SINK)
         source = graph.names.suffixed_or(name, "-source", SOURCE)
         function = graph.names.given_or(name, REDUCE if isinstance(aggregation, Reduce) else AGGREGATE)
@@ -58,7 +62,7 @@ class KGroupedTable:
         graph.add(self._flow.node, self._topic)
         store = settled.store()
         node = Operator(function, TableAggregate(aggregation, store.name), lambda: (store,))
-        node.versioned = chosen.versioned
+        node.versioned = materialized.versioned
         flow = replace(self._flow, name=source, node=self._topic, sources=frozenset({source}))
-        result = flow.to(node, key_serde=chosen.key_serde, value_serde=chosen.value_serde)
+        result = flow.to(node, key_serde=materialized.key_serde, value_serde=materialized.value_serde)
         return table.KTable(result, StoredView(store.name), settled.queryable_name)

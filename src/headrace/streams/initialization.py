@@ -82,7 +82,7 @@ class Findings:
                 "replication_factor": topic.replication_factor,
                 "configs": dict(topic.configs),
                 "state": self.state_of(topic),
-                "problems": [one.sentence for one in problems if one.topic == topic.name],
+                "problems": [problem.sentence for problem in problems if problem.topic == topic.name],
             }
             for topic in self.topics
         ]
@@ -100,11 +100,11 @@ def describe_internal_topics(
     try:
         there = admin.topics(timeout_s)
         existing = {name: len(topic.partitions) for name, topic in there.items()}
-        known = {**existing, **(planned or {})}
-        expected = derive(topology, config, known.get, known)
-        check_copartitioned(topology, known.get, known)
+        partition_counts = {**existing, **(planned or {})}
+        expected = derive(topology, config, partition_counts.get, partition_counts)
+        check_copartitioned(topology, partition_counts.get, partition_counts)
         ids = {topic.name: there[topic.name].topic_id for topic in expected if topic.name in existing}
-        found = {name: ExistingTopic(existing[name], _configs(admin, name, deadline)) for name in ids}
+        existing_internal = {name: ExistingTopic(existing[name], _configs(admin, name, deadline)) for name in ids}
     except RetriableKafkaFailure as failure:
         raise StreamsTimeoutError(
             f"Could not validate internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka "
@@ -112,8 +112,8 @@ def describe_internal_topics(
         ) from failure
     except KafkaFailure as failure:
         raise StreamsError(f"Could not validate internal topics for the following reason: {failure.reason}") from failure
-    sources = {name: known[name] for name in external_topics(topology, known)}
-    return Findings(tuple(expected), verify(expected, found), ids, sources)
+    sources = {name: partition_counts[name] for name in external_topics(topology, partition_counts)}
+    return Findings(tuple(expected), verify(expected, existing_internal), ids, sources)
 
 
 def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
@@ -158,9 +158,9 @@ def initialize(
     each_s = config.max_poll_interval_ms / 2000
     deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
     findings = describe_internal_topics(topology, config, admin, each_s if timeout_s is None else timeout_s)
-    chosen = to_create(findings, parameters)
-    set_up(admin, chosen, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
-    return chosen
+    topics = to_create(findings, parameters)
+    set_up(admin, topics, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
+    return topics
 
 
 def check(findings: Findings) -> None:
@@ -203,15 +203,15 @@ def rectify(findings: Findings, admin: Admin) -> None:
     """
     if wrong := [problem for problem in findings.verification.misconfigured if not problem.settings]:
         names = list(dict.fromkeys(problem.topic for problem in wrong))
-        raise MisconfiguredInternalTopicError(names, "\n".join(f"{one.sentence} {one.remedy}" for one in wrong))
+        raise MisconfiguredInternalTopicError(names, "\n".join(f"{problem.sentence} {problem.remedy}" for problem in wrong))
     for problem in findings.verification.misconfigured:
-        given = ", ".join(f"{key}={value or 'unset'}" for key, value in problem.settings.items())
+        new_settings = ", ".join(f"{key}={value or 'unset'}" for key, value in problem.settings.items())
         try:
             admin.alter(problem.topic, problem.settings)
         except KafkaFailure as failure:
             log.warning("%s It could not be set: %s %s", problem.sentence, failure.reason, problem.remedy)
         else:
-            log.warning("%s It has been set to %s; records that are gone by now stay lost.", problem.sentence, given)
+            log.warning("%s It has been set to %s; records that are gone by now stay lost.", problem.sentence, new_settings)
 
 
 def _refuse_misconfigured(findings: Findings) -> None:

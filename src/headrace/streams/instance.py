@@ -64,10 +64,10 @@ class StreamsInstance:
         """Whether this instance has the work."""
         return self._engine is not None
 
-    def require_created(self, what: str) -> None:
+    def require_created(self, method: str) -> None:
         """Raise StreamsError once the application has been started."""
         if self.states.state is not State.CREATED:
-            raise StreamsError(f"{what} is possible only before start(). Current state is: {self.states.state}")
+            raise StreamsError(f"{method} is possible only before start(). Current state is: {self.states.state}")
 
     def handle(self, handler: Handler | None) -> None:
         """Set the uncaught-exception handler."""
@@ -165,8 +165,8 @@ class StreamsInstance:
             topic for source in self._topology.sources() for topic in source.topics
             if topic not in self._topology.repartition_topics and topic not in self._topology.global_topics
         )  # fmt: skip
-        known = sorted(self._admin().topics())
-        matched = [t for t in known for s in self._topology.sources() if s.pattern and s.pattern.fullmatch(t)]
+        existing_topics = sorted(self._admin().topics())
+        matched = [t for t in existing_topics for s in self._topology.sources() if s.pattern and s.pattern.fullmatch(t)]
         if not (sources or matched):
             raise StreamsError(
                 "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."

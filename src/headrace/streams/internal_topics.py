@@ -50,31 +50,31 @@ class InternalTopic:
     replication_factor: int = -1
 
 
-def derive(topology: Topology, config: StreamsConfig, count: Count, known: Iterable[str] = ()) -> list[InternalTopic]:
+def derive(topology: Topology, config: StreamsConfig, count: Count, existing_topics: Iterable[str] = ()) -> list[InternalTopic]:
     """The internal topics, by name.
 
-    count: the number of partitions of a topic on the cluster, None if there is no such topic; known: the topics of the cluster,
-    which patterns are matched with. Raises MissingSourceTopicError, TopologyError for topics that have to be co-partitioned and
-    are not, TaskAssignmentError if a number of partitions does not follow from anything.
+    count: the number of partitions of a topic on the cluster, None if there is no such topic; existing_topics: those of the
+    cluster, against which patterns are matched. Raises MissingSourceTopicError, TopologyError for topics that have to be
+    co-partitioned and are not, TaskAssignmentError if a number of partitions does not follow from anything.
     """
-    groups = subtopologies(topology, config.topic_prefix, known)
+    groups = subtopologies(topology, config.topic_prefix, existing_topics)
     counts = _source_counts(groups, count)
-    counts |= repartition_counts(groups, copartition_groups(topology, config.topic_prefix, known), counts)
-    found = {
+    counts |= repartition_counts(groups, copartition_groups(topology, config.topic_prefix, existing_topics), counts)
+    topics = {
         name: _topic(name, TopicKind.REPARTITION, counts[name], {}, config) for group in groups for name in group.repartitions
     }
     for group in groups:
         partitions = max((counts[source] for source in group.sources), default=0)
         for store in group.stores if partitions else ():
             if name := changelog_name(topology, config.topic_prefix, store):
-                found[name] = _changelog(name, partitions, topology.stores[store], config)
-    return [found[name] for name in sorted(found)]
+                topics[name] = _changelog(name, partitions, topology.stores[store], config)
+    return [topics[name] for name in sorted(topics)]
 
 
-def subtopologies(topology: Topology, prefix: str, known: Iterable[str] = ()) -> list[Subtopology]:
-    """The sub-topologies that read something, global ones left out. prefix: of internal topics; known: topics for patterns."""
-    topics = list(known)
-    found = []
+def subtopologies(topology: Topology, prefix: str, existing_topics: Iterable[str] = ()) -> list[Subtopology]:
+    """The sub-topologies that read something, global ones left out. prefix: of internal topics; existing_topics: for patterns."""
+    topics = list(existing_topics)
+    all_subtopologies = []
     for number, names in enumerate(topology.groups()):
         if topology.is_global(names):
             continue
@@ -82,34 +82,34 @@ def subtopologies(topology: Topology, prefix: str, known: Iterable[str] = ()) ->
         read = [topic for node in nodes if isinstance(node, SourceNode) for topic in _read(node, topics)]
         written = [node.topic for node in nodes if isinstance(node, SinkNode) and isinstance(node.topic, str)]
         stores = dict.fromkeys(store for node in nodes if isinstance(node, ProcessorNode) for store in node.stores)
-        own = [topology.repartition_topics[topic] for topic in read if topic in topology.repartition_topics]
-        found.append(
+        repartition_topics = [topology.repartition_topics[topic] for topic in read if topic in topology.repartition_topics]
+        all_subtopologies.append(
             Subtopology(
                 number,
                 frozenset(full_name(topology, prefix, topic) for topic in read),
                 frozenset(full_name(topology, prefix, topic) for topic in written),
-                {full_name(topology, prefix, topic.name): topic.partitions for topic in own},
+                {full_name(topology, prefix, topic.name): topic.partitions for topic in repartition_topics},
                 tuple(name for name in stores if changelog_name(topology, prefix, name)),
             )
         )
-    return [group for group in found if group.sources]
+    return [group for group in all_subtopologies if group.sources]
 
 
-def external_topics(topology: Topology, known: Iterable[str]) -> list[str]:
+def external_topics(topology: Topology, existing_topics: Iterable[str]) -> list[str]:
     """The topics that are read and not written by the application itself, those of global tables too.
 
-    known: the topics of the cluster. Raises MissingSourceTopicError for those that are not among them.
+    existing_topics: those of the cluster. Raises MissingSourceTopicError for those that are not among them.
     """
-    topics = list(known)
+    topics = list(existing_topics)
     read = {topic for source in topology.sources() for topic in _read(source, topics)} - set(topology.repartition_topics)
     if missing := sorted(read - set(topics)):
         raise MissingSourceTopicError(missing)
     return sorted(read)
 
 
-def copartition_groups(topology: Topology, prefix: str, known: Iterable[str] = ()) -> list[frozenset[str]]:
+def copartition_groups(topology: Topology, prefix: str, existing_topics: Iterable[str] = ()) -> list[frozenset[str]]:
     """The topics that need the same number of partitions, in groups: those of one join, and what shares a topic with them."""
-    topics = list(known)
+    topics = list(existing_topics)
     sources = {source.name: source for source in topology.sources()}
     by_topic: dict[str, set[str]] = {}
     for names in topology.copartitioned:
@@ -120,20 +120,20 @@ def copartition_groups(topology: Topology, prefix: str, known: Iterable[str] = (
     return list(dict.fromkeys(frozenset(group) for group in by_topic.values()))
 
 
-def check_copartitioned(topology: Topology, count: Count, known: Iterable[str] = ()) -> None:
+def check_copartitioned(topology: Topology, count: Count, existing_topics: Iterable[str] = ()) -> None:
     """Raise TopologyError if source topics that are joined as they are differ in their numbers of partitions.
 
     Kafka finds out only if the topology has a repartition topic as well; then `derive` has found it.
     """
-    for group in copartition_groups(topology, "", known):
+    for group in copartition_groups(topology, "", existing_topics):
         external = {topic: partitions for topic in group if (partitions := count(topic)) is not None}
         PartitionCounts.same(external)
 
 
-def _read(source: SourceNode, known: list[str]) -> list[str]:
+def _read(source: SourceNode, existing_topics: list[str]) -> list[str]:
     if source.pattern is None:
         return list(source.topics)
-    return [topic for topic in known if source.pattern.fullmatch(topic)]
+    return [topic for topic in existing_topics if source.pattern.fullmatch(topic)]
 
 
 def full_name(topology: Topology, prefix: str, topic: str) -> str:
@@ -161,17 +161,17 @@ def _source_counts(groups: list[Subtopology], count: Count) -> dict[str, int]:
 def _changelog(name: str, partitions: int, store: StateStore, config: StreamsConfig) -> InternalTopic:
     if store.kind is StoreKind.VERSIONED:
         lag = added(store.retention_ms or 0, VERSIONED_ADDITIONAL_MS)
-        own = {"min.compaction.lag.ms": str(lag), **store.log_config}
-        return _topic(name, TopicKind.VERSIONED_CHANGELOG, partitions, own, config)
+        configs = {"min.compaction.lag.ms": str(lag), **store.log_config}
+        return _topic(name, TopicKind.VERSIONED_CHANGELOG, partitions, configs, config)
     if store.kind in WINDOWED:
         retention = added(store.retention_ms or 0, config.additional_retention_ms)
-        own = {"retention.ms": str(retention), **store.log_config}
-        return _topic(name, TopicKind.WINDOWED_CHANGELOG, partitions, own, config)
+        configs = {"retention.ms": str(retention), **store.log_config}
+        return _topic(name, TopicKind.WINDOWED_CHANGELOG, partitions, configs, config)
     return _topic(name, TopicKind.CHANGELOG, partitions, store.log_config, config)
 
 
-def _topic(name: str, kind: TopicKind, partitions: int, own: Mapping[str, str], config: StreamsConfig) -> InternalTopic:
+def _topic(name: str, kind: TopicKind, partitions: int, store_configs: Mapping[str, str], config: StreamsConfig) -> InternalTopic:
     if len(name) > _MAX_NAME:
         raise StreamsError(f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_MAX_NAME}")
-    configs = {"message.timestamp.type": "CreateTime", **_DEFAULTS[kind], **config.topic_configs, **own}
+    configs = {"message.timestamp.type": "CreateTime", **_DEFAULTS[kind], **config.topic_configs, **store_configs}
     return InternalTopic(name, kind, partitions, dict(sorted(configs.items())), config.replication_factor)

@@ -113,8 +113,8 @@ class Settled:
         self, kind: StoreKind = StoreKind.KEY_VALUE, retention_ms: int | None = None, size_ms: int | None = None
     ) -> StateStore:
         """The store: of the supplier's kind if that is versioned, with a retention and window size in milliseconds."""
-        supplier, given = self.materialized.supplier, self.materialized
-        kept_by = supplier or given.store_type
+        supplier, materialized = self.materialized.supplier, self.materialized
+        placement = supplier or materialized.store_type
         if supplier is not None and self.materialized.versioned:
             kind, retention_ms = StoreKind.VERSIONED, supplier.retention_ms
         return StateStore(
@@ -122,12 +122,12 @@ class Settled:
             kind=kind,
             retention_ms=retention_ms,
             window_size_ms=size_ms,
-            persistent=kept_by.persistent if kept_by else None,
-            key_serde=given.key_serde,
-            value_serde=given.value_serde,
-            logging_enabled=given.logging_enabled,
-            log_config=given.topic_config,
-            caching_enabled=given.caching_enabled,
+            persistent=placement.persistent if placement else None,
+            key_serde=materialized.key_serde,
+            value_serde=materialized.value_serde,
+            logging_enabled=materialized.logging_enabled,
+            log_config=materialized.topic_config,
+            caching_enabled=materialized.caching_enabled,
         )
 
 

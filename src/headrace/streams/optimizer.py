@@ -20,16 +20,16 @@ from headrace.streams.table import SuppressNode
 Repartitions = dict[GraphNode, list[Repartition]]
 
 
-def optimize(graph: Graph, chosen: Collection[str]) -> None:
-    """Rewrite the graph with the optimizations that are chosen. Raises TopologyError, StreamsError."""
+def optimize(graph: Graph, optimizations: Collection[str]) -> None:
+    """Rewrite the graph with these optimizations. Raises TopologyError, StreamsError."""
     _merge_sources(graph)
-    if REUSE_KTABLE_SOURCE_TOPICS in chosen:
+    if REUSE_KTABLE_SOURCE_TOPICS in optimizations:
         for node in graph.nodes:
             if isinstance(node, TableSourceNode):
                 node.reuses_source_topic = True
-    if MERGE_REPARTITION_TOPICS in chosen:
+    if MERGE_REPARTITION_TOPICS in optimizations:
         _merge_repartitions(graph)
-    if SINGLE_STORE_SELF_JOIN in chosen:
+    if SINGLE_STORE_SELF_JOIN in optimizations:
         _self_join(graph.root, set())
     _drop_null_keys(graph)
     for node in graph.nodes:
@@ -91,18 +91,18 @@ def _merge_repartitions(graph: Graph) -> None:
 
 
 def _repartitions_by_cause(graph: Graph) -> Repartitions:
-    found: Repartitions = {}
+    topics_by_cause: Repartitions = {}
     merges: dict[GraphNode, None] = {}
     for node in graph.nodes:
         if node.changes_key:
-            found[node] = []
+            topics_by_cause[node] = []
         elif isinstance(node, Repartition) and node.optimizable:
             cause = _cause(node)
-            if cause is not None and node not in found[cause]:
-                found[cause].append(node)
+            if cause is not None and node not in topics_by_cause[cause]:
+                topics_by_cause[cause].append(node)
         elif node.merges:
             merges[node] = None
-    return _behind_merges(found, merges)
+    return _behind_merges(topics_by_cause, merges)
 
 
 def _cause(topic: Repartition) -> GraphNode | None:
@@ -111,36 +111,36 @@ def _cause(topic: Repartition) -> GraphNode | None:
     return changing if changing is _upwards(topic, lambda node: node.changes_key or node.changes_value) else None
 
 
-def _behind_merges(found: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
+def _behind_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
     """Where streams are merged after their keys have changed, the topic comes behind the merge."""
     causes: dict[GraphNode, list[GraphNode]] = {}
     for merge in merges:
         causes[merge] = [
             changing
-            for changing, topics in found.items()
+            for changing, topics in topics_by_cause.items()
             if all(_upwards(topic, lambda node, merge=merge: merge in node.parents) for topic in topics)
             and _upwards(merge, lambda node, changing=changing: changing in node.parents)
         ]
-    gone: set[GraphNode] = set()
+    merged_causes: set[GraphNode] = set()
     for merge, changing in causes.items():
-        found[merge] = list(dict.fromkeys(topic for one in changing for topic in found[one]))
-        gone.update(changing)
-    return {node: topics for node, topics in found.items() if node not in gone}
+        topics_by_cause[merge] = list(dict.fromkeys(topic for cause in changing for topic in topics_by_cause[cause]))
+        merged_causes.update(changing)
+    return {node: topics for node, topics in topics_by_cause.items() if node not in merged_causes}
 
 
-def _upwards(node: GraphNode, wanted: Callable[[GraphNode], object]) -> GraphNode | None:
+def _upwards(node: GraphNode, matches: Callable[[GraphNode], object]) -> GraphNode | None:
     """The first node from here up for which this holds, one way to its end and then the next (KAFKA-20264)."""
-    if wanted(node):
+    if matches(node):
         return node
     for parent in node.parents:
-        if (found := _upwards(parent, wanted)) is not None:
-            return found
+        if (ancestor := _upwards(parent, matches)) is not None:
+            return ancestor
     return None
 
 
-def _self_join(node: GraphNode, seen: set[GraphNode]) -> None:
+def _self_join(node: GraphNode, visited: set[GraphNode]) -> None:
     """A stream joined with itself needs one buffer."""
-    seen.add(node)
+    visited.add(node)
     if isinstance(node, StreamStreamJoin) and len(node.parents) == 1:
         (parent,) = node.parents
         before = {child.name: child for child in parent.children if child.priority < node.priority}
@@ -150,28 +150,28 @@ def _self_join(node: GraphNode, seen: set[GraphNode]) -> None:
         parent.remove_child(right)
         node.self_join = True
     for child in list(node.children):
-        if child not in seen:
-            _self_join(child, seen)
+        if child not in visited:
+            _self_join(child, visited)
 
 
 def _drop_null_keys(graph: Graph) -> None:
     """Records without a key need not be repartitioned, unless a left or outer join behind wants them."""
-    wanting: set[GraphNode] = set()
-    seen: set[GraphNode] = set()
+    keeping_null_keys: set[GraphNode] = set()
+    visited: set[GraphNode] = set()
 
     def visit(node: GraphNode) -> None:
-        if node in seen:
+        if node in visited:
             return
         for child in node.children:
             visit(child)
-            if child.keeps_null_keys or child in wanting:
-                wanting.add(node)
-        seen.add(node)
+            if child.keeps_null_keys or child in keeping_null_keys:
+                keeping_null_keys.add(node)
+        visited.add(node)
 
     visit(graph.root)
-    for node in seen:
+    for node in visited:
         if isinstance(node, Repartition):
-            node.drops_null_keys = node not in wanting
+            node.drops_null_keys = node not in keeping_null_keys
 
 
 def _versioned_upstream(node: GraphNode) -> bool:

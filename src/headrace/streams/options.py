@@ -98,13 +98,13 @@ class Consumed(_Formats):
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
 
     @classmethod
-    def with_(cls, *given: Any) -> Self:
+    def with_(cls, *arguments: Any) -> Self:
         """`with_(key_serde, value_serde)`, also with an extractor and a reset policy behind them, or one of these two alone."""
-        if len(given) == 1 and isinstance(given[0], str):
-            return cls(reset_policy=given[0])
-        if len(given) == 1 and callable(given[0]):
-            return cls(timestamp_extractor=given[0])
-        return cls(None, *given)
+        if len(arguments) == 1 and isinstance(arguments[0], str):
+            return cls(reset_policy=arguments[0])
+        if len(arguments) == 1 and callable(arguments[0]):
+            return cls(timestamp_extractor=arguments[0])
+        return cls(None, *arguments)
 
     def with_timestamp_extractor(self, timestamp_extractor: Callable[..., Any] | None) -> Self:
         """With a function that gives a record's time."""
@@ -143,9 +143,9 @@ class Grouped(_Formats):
     """How records are brought together by key; the name is that of the repartition topic, if one is needed."""
 
     @classmethod
-    def with_(cls, *given: str | Serde | None) -> Self:
+    def with_(cls, *arguments: str | Serde | None) -> Self:
         """`with_(key_serde, value_serde)` or `with_(name, key_serde, value_serde)`."""
-        name, key_serde, value_serde = given if len(given) == 3 else (None, *given, *[None] * (2 - len(given)))
+        name, key_serde, value_serde = arguments if len(arguments) == 3 else (None, *arguments, *[None] * (2 - len(arguments)))
         return cls(name, key_serde, value_serde)  # type: ignore[arg-type]
 
 
@@ -228,15 +228,15 @@ class StreamJoined(_Formats):
         return cls(store_name=valid_name(name))
 
     @classmethod
-    def with_(cls, *given: Any) -> Self:
+    def with_(cls, *arguments: Any) -> Self:
         """`with_(key_serde, value_serde, other_value_serde)`, `with_(this_store_supplier, other_store_supplier)` or
         `with_(store_type)`.
         """
-        if len(given) == 1 and isinstance(given[0], StoreType):
-            return cls(store_type=given[0])
-        if len(given) == 2 and all(isinstance(supplier, StoreSupplier) for supplier in given):
-            return cls(this_store_supplier=given[0], other_store_supplier=given[1])
-        return cls(None, *given)
+        if len(arguments) == 1 and isinstance(arguments[0], StoreType):
+            return cls(store_type=arguments[0])
+        if len(arguments) == 2 and all(isinstance(supplier, StoreSupplier) for supplier in arguments):
+            return cls(this_store_supplier=arguments[0], other_store_supplier=arguments[1])
+        return cls(None, *arguments)
 
     def with_store_name(self, store_name: str) -> Self:
         """With another name of the stores. Raises TopologyError for an illegal one."""
@@ -338,21 +338,21 @@ class Printed(_Option):
 Chosen = TypeVar("Chosen")
 
 
-def take(given: tuple[Any, ...], keywords: dict[str, Any], *kinds: type) -> list[Any]:
+def take(options: tuple[Any, ...], keywords: dict[str, Any], *kinds: type) -> list[Any]:
     """The options of an operator, one for each kind, None where it is not given.
 
-    given: in any order; keywords: by the kind's name in snake case. Raises ArgumentError for one too many or of another kind.
+    options: in any order; keywords: by the kind's name in snake case. Raises ArgumentError for one too many or of another kind.
     """
-    found: dict[type, Any] = {}
+    by_kind: dict[type, Any] = {}
     by_name = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
     unknown = [f"{name}=" for name in keywords if name not in by_name]
-    for value in (*given, *(keywords[name] for name in keywords if name in by_name)):
+    for value in (*options, *(keywords[name] for name in keywords if name in by_name)):
         kind = next((kind for kind in kinds if isinstance(value, kind)), None)
-        if kind is None or kind in found:
+        if kind is None or kind in by_kind:
             unknown.append(repr(value))
         else:
-            found[kind] = value
+            by_kind[kind] = value
     if unknown:
         expected = " and ".join(f"one {kind.__name__}" for kind in kinds)
         raise ArgumentError(f"This operator takes {expected} at most, but was given {', '.join(unknown)}.")
-    return [found.get(kind) for kind in kinds]
+    return [by_kind.get(kind) for kind in kinds]

@@ -28,10 +28,10 @@ def repartition_counts(
     Raises TopologyError for topics that have to be co-partitioned and are not (looked at, as in Kafka, only if there is a
     repartition topic), TaskAssignmentError if a number follows from nothing.
     """
-    given = {name: count for group in groups for name, count in group.repartitions.items()}
-    if not given:
+    requested = {name: count for group in groups for name, count in group.repartitions.items()}
+    if not requested:
         return {}
-    counts = PartitionCounts(sources, frozenset(name for name, count in given.items() if count is not None), dict(given))
+    counts = PartitionCounts(sources, frozenset(name for name, count in requested.items() if count is not None), dict(requested))
     counts.follow(groups)
     for group in copartitioned:
         counts.align(group)
@@ -53,9 +53,9 @@ class PartitionCounts:
             progress = False
             for name in open_topics:
                 upstream = (topic for group in groups if name in group.sinks for topic in group.sources)
-                known = [count for topic in upstream if (count := self._count(topic)) is not None]
-                if known:
-                    self.repartitions[name], progress = max(known), True
+                upstream_counts = [count for topic in upstream if (count := self._count(topic)) is not None]
+                if upstream_counts:
+                    self.repartitions[name], progress = max(upstream_counts), True
             if not progress:
                 raise TaskAssignmentError(
                     "Failed to compute number of partitions for all repartition topics, make sure all user input topics are "
@@ -64,21 +64,21 @@ class PartitionCounts:
 
     def align(self, group: frozenset[str]) -> None:
         """Give the repartition topics among co-partitioned topics one number. Raises TopologyError if that cannot be."""
-        own = sorted(topic for topic in group if topic in self.repartitions)
+        repartition_topics = sorted(topic for topic in group if topic in self.repartitions)
         external = {topic: self.sources[topic] for topic in group if topic in self.sources}
         if external:
-            wanted = self.same(external)
-        elif given := [topic for topic in own if topic in self.enforced]:
-            wanted = self._given(own, given)
+            partitions = self.same(external)
+        elif enforced_topics := [topic for topic in repartition_topics if topic in self.enforced]:
+            partitions = self._enforced_count(repartition_topics, enforced_topics)
         else:
-            wanted = max((self.repartitions[topic] or 0 for topic in own), default=0)
-        for topic in own:
-            if topic in self.enforced and self.repartitions[topic] != wanted:
+            partitions = max((self.repartitions[topic] or 0 for topic in repartition_topics), default=0)
+        for topic in repartition_topics:
+            if topic in self.enforced and self.repartitions[topic] != partitions:
                 raise TopologyError(
                     f"Number of partitions [{self.repartitions[topic]}] of repartition topic [{topic}] doesn't match number of "
-                    f"partitions [{wanted}] of the source topic."
+                    f"partitions [{partitions}] of the source topic."
                 )
-            self.repartitions[topic] = wanted
+            self.repartitions[topic] = partitions
 
     @staticmethod
     def same(counts: Mapping[str, int]) -> int:
@@ -87,10 +87,10 @@ class PartitionCounts:
             raise TopologyError(f"Topics not co-partitioned: [{java_map(counts)}]")
         return next(iter(counts.values()), 0)
 
-    def _given(self, own: list[str], given: list[str]) -> int:
-        numbers = [self.repartitions[topic] or 0 for topic in given]
+    def _enforced_count(self, repartition_topics: list[str], enforced_topics: list[str]) -> int:
+        numbers = [self.repartitions[topic] or 0 for topic in enforced_topics]
         if len(set(numbers)) > 1:
-            all_counts = {topic: self.repartitions[topic] for topic in own}
+            all_counts = {topic: self.repartitions[topic] for topic in repartition_topics}
             raise TopologyError(f"Following topics do not have the same number of partitions: [{java_map(all_counts)}]")
         return numbers[0]
 

@@ -45,10 +45,10 @@ def processor_groups(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:
     Processors between two of a group belong to it. Another operator there cannot; it is in the group all the same, so that it can
     be named (`refused`).
     """
-    given = list(nodes)
-    groups = _sharing(given)
+    all_nodes = list(nodes)
+    groups = _sharing(all_nodes)
     while groups:
-        around = _around(given, groups)
+        around = _around(all_nodes, groups)
         if around == groups:
             break
         groups = around
@@ -66,12 +66,12 @@ def _sharing(nodes: list[Node]) -> dict[str, frozenset[str]]:
 
 def _united(groups: Mapping[str, frozenset[str]], more: Iterable[Iterable[str]]) -> dict[str, frozenset[str]]:
     """Groups of which no two have a node in common."""
-    found: dict[str, frozenset[str]] = {}
+    united: dict[str, frozenset[str]] = {}
     for names in (*groups.values(), *map(frozenset, more)):
-        whole = names.union(*(found[name] for name in names if name in found))
+        whole = names.union(*(united[name] for name in names if name in united))
         if len(whole) > 1:
-            found |= dict.fromkeys(whole, whole)
-    return found
+            united |= dict.fromkeys(whole, whole)
+    return united
 
 
 def _around(nodes: list[Node], groups: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
@@ -88,9 +88,9 @@ def _around(nodes: list[Node], groups: Mapping[str, frozenset[str]]) -> dict[str
 
 def _reached(name: str, after: Mapping[str, set[str]], groups: Mapping[str, frozenset[str]]) -> set[str]:
     """What comes behind a node, where a group is one node."""
-    found, waiting = set[str](), list(groups.get(name, (name,)))
+    reached, waiting = set[str](), list(groups.get(name, (name,)))
     while waiting:
-        new = {other for one in after[waiting.pop()] for other in groups.get(one, (one,))} - found
-        found |= new
+        new = {member for follower in after[waiting.pop()] for member in groups.get(follower, (follower,))} - reached
+        reached |= new
         waiting.extend(new)
-    return found
+    return reached

@@ -108,9 +108,9 @@ class ChangedRows:
             value, time = self.changes[key]
             return None if value is None else (value, time)
         if key not in self._known:
-            asked = list(dict.fromkeys([key, *(one for one in ahead if one not in self._known)]))
-            rows = self._stored.get(self._store, [self._prefix + one for one in asked])
-            self._known.update(zip(asked, rows, strict=True))
+            missing_keys = list(dict.fromkeys([key, *(next_key for next_key in ahead if next_key not in self._known)]))
+            rows = self._stored.get(self._store, [self._prefix + missing_key for missing_key in missing_keys])
+            self._known.update(zip(missing_keys, rows, strict=True))
         row = self._known[key]
         return None if row is None else _split(row)
 
@@ -123,9 +123,9 @@ class ChangedRows:
         changed = {key: row for key, row in self.changes.items() if key >= start and (end is None or key < end)}
         stop = self._after if end is None else self._prefix + end
         stored = ((key[4:], *_split(row)) for key, row in self._stored.scan(self._store, self._prefix + start, stop, backwards))
-        kept = (row for row in stored if row[0] not in changed)
+        unchanged = (row for row in stored if row[0] not in changed)
         new = ((key, value, time) for key, (value, time) in sorted(changed.items(), reverse=backwards) if value is not None)
-        return heapq.merge(kept, new, key=lambda row: row[0], reverse=backwards)
+        return heapq.merge(unchanged, new, key=lambda row: row[0], reverse=backwards)
 
     def before(self) -> dict[bytes, bytes | None]:
         """The rows that were there before the batch, of all keys that have changed."""
@@ -155,10 +155,10 @@ class _ProcessorStore:
         self._size, self._retention = store.window_size_ms or 0, store.retention_ms or 0
 
     def _bytes(self, key: Any) -> bytes:
-        found = self._key(key)
-        if found is None:
+        encoded = self._key(key)
+        if encoded is None:
             raise StreamsError(f"The store {self.name} has no key None.")
-        return found
+        return encoded
 
     def _check_writes(self) -> None:
         if not self._writes:
@@ -191,10 +191,10 @@ class _ProcessorStore:
 
     def _found(self, value: bytes, time: int) -> Any:
         if not self._with_headers:
-            found = self._value_of(value)
-            return ValueAndTimestamp(found, time) if self._timestamped else found
-        headers, found = headers_of(value), self._value_of(without_headers(value))
-        return ValueTimestampHeaders(found, time, headers) if self._timestamped else AggregationWithHeaders(found, headers)
+            decoded = self._value_of(value)
+            return ValueAndTimestamp(decoded, time) if self._timestamped else decoded
+        headers, decoded = headers_of(value), self._value_of(without_headers(value))
+        return ValueTimestampHeaders(decoded, time, headers) if self._timestamped else AggregationWithHeaders(decoded, headers)
 
 
 class KeyValueStore(_ProcessorStore):
@@ -204,7 +204,7 @@ class KeyValueStore(_ProcessorStore):
 
     def get(self, key: Any) -> Any:
         """The value of a key, None if there is none."""
-        row = self._rows.get(self._bytes(key), (self._bytes(one) for one in self._ahead(key) if one is not None))
+        row = self._rows.get(self._bytes(key), (self._bytes(next_key) for next_key in self._ahead(key) if next_key is not None))
         return None if row is None else self._found(*row)
 
     def put(self, key: Any, value: Any) -> None:
@@ -213,10 +213,10 @@ class KeyValueStore(_ProcessorStore):
 
     def put_if_absent(self, key: Any, value: Any) -> Any:
         """Set the value of a key that has none; returns the one that it had."""
-        found = self.get(key)
-        if found is None:
+        current = self.get(key)
+        if current is None:
             self.put(key, value)
-        return found
+        return current
 
     def put_all(self, entries: Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several keys."""
@@ -225,9 +225,9 @@ class KeyValueStore(_ProcessorStore):
 
     def delete(self, key: Any) -> Any:
         """Delete a key; returns the value that it had."""
-        found = self.get(key)
+        current = self.get(key)
         self.put(key, None)
-        return found
+        return current
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
         """Keys and values from `low` to `high`, both inclusive, in the order of the keys' bytes; None is no bound."""
@@ -273,7 +273,7 @@ class WindowStore(_ProcessorStore):
         rows = self._rows.scan(prefix + _long(max(time_from, 0)), prefix + _long(max(time_to, -1) + 1))
         whole = len(prefix) + _LONG + len(_NUMBER)
         near = (row for row in rows if len(row[0]) == whole and time_from <= _start(row[0]) <= time_to)
-        return ((_start(found), self._found(value, time)) for found, value, time in near)
+        return ((_start(row_key), self._found(value, time)) for row_key, value, time in near)
 
     def all(self) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """Everything of this task: ((key, start, end), value)."""
@@ -316,9 +316,9 @@ class SessionStore(_ProcessorStore):
         """Sessions of a key that end at or after a time and start at or before another one."""
         prefix, earliest_end = self._bytes(key), max(earliest_end, self._first)
         after = prefix + b"\xff" * (2 * _LONG)
-        for found, value, time in self._rows.scan(prefix + _long(max(earliest_end, 0)), after):
-            start, end = int.from_bytes(found[-_LONG:], "big"), int.from_bytes(found[-2 * _LONG : -_LONG], "big")
-            whole = len(found) == len(prefix) + 2 * _LONG and found.startswith(prefix)
+        for row_key, value, time in self._rows.scan(prefix + _long(max(earliest_end, 0)), after):
+            start, end = int.from_bytes(row_key[-_LONG:], "big"), int.from_bytes(row_key[-2 * _LONG : -_LONG], "big")
+            whole = len(row_key) == len(prefix) + 2 * _LONG and row_key.startswith(prefix)
             if whole and end >= earliest_end and start <= latest_start:
                 yield (key, start, end), self._found(value, time)
 
@@ -336,25 +336,25 @@ class VersionedKeyValueStore(_ProcessorStore):
             return PUT_RETURN_CODE_NOT_PUT
         self._rows.stream_time = max(self._rows.stream_time, timestamp)
         self._rows.put(prefix + _long(timestamp), b"\0" if encoded is None else b"\1" + encoded, timestamp)
-        return next((_last_long(found) for found, _, _ in self._versions(prefix, timestamp + 1, None)), None)
+        return next((_last_long(row_key) for row_key, _, _ in self._versions(prefix, timestamp + 1, None)), None)
 
     def get(self, key: Any, as_of_timestamp: int | None = None) -> VersionedRecord | None:
         """The version of a time, or the last one; None if there is none, or history does not reach back so far."""
         prefix = self._bytes(key)
-        found = next(self._versions(prefix, 0, as_of_timestamp, backwards=True), None)
-        if found is None:
+        version = next(self._versions(prefix, 0, as_of_timestamp, backwards=True), None)
+        if version is None:
             return None
-        since = _last_long(found[0])
+        since = _last_long(version[0])
         until = next((_last_long(after) for after, _, _ in self._versions(prefix, since + 1, None)), None)
         forgotten = as_of_timestamp is not None and as_of_timestamp < self._begin and until is not None
-        value = None if forgotten or found[1][:1] == b"\0" else self._value_of(found[1][1:])
+        value = None if forgotten or version[1][:1] == b"\0" else self._value_of(version[1][1:])
         return None if value is None else VersionedRecord(value, since, until)
 
     def delete(self, key: Any, timestamp: int) -> VersionedRecord | None:
         """Delete a key from a time on; returns the version that it had then."""
-        found = self.get(key, timestamp)
+        version = self.get(key, timestamp)
         self.put(key, None, timestamp)
-        return found
+        return version
 
     @property
     def _begin(self) -> int:

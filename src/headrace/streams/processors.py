@@ -131,6 +131,6 @@ class ProcessorContext:
     def punctuate(self, punctuation: PunctuationType) -> None:
         """Call what is due."""
         time = self.stream_time if punctuation is PunctuationType.STREAM_TIME else self.now
-        for one in list(self.schedules):
-            if one.kind is punctuation:
-                one.punctuate(time)
+        for schedule in list(self.schedules):
+            if schedule.kind is punctuation:
+                schedule.punctuate(time)

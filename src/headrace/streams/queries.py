@@ -25,9 +25,9 @@ class ReadOnlyStore:
     StreamsError for a store of another kind, and for a key that its serde does not write.
     """
 
-    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[StoreReader]]) -> None:
-        """look: gives what reads the store's rows, which stay as they are until the end of the `with` block."""
-        self._store, self._look = store, look
+    def __init__(self, store: StateStore, open_reader: Callable[[], AbstractContextManager[StoreReader]]) -> None:
+        """open_reader: opens a reader of the store's rows, which do not change until the end of the `with` block."""
+        self._store, self._open_reader = store, open_reader
 
     def get(self, key: Any, as_of: int | None = None) -> Any:
         """The value of a key, None if there is none.
@@ -36,25 +36,25 @@ class ReadOnlyStore:
         reach back so far.
         """
         self._require("get", *_KEYED)
-        with self._look() as reader:
+        with self._open_reader() as reader:
             if self._store.kind is StoreKind.KEY_VALUE:
                 return reader.get(key)
             every = reader.of_key(key)
-            found = [row for row in every if as_of is None or row.times[0] <= as_of][-1:]
-            forgotten = as_of is not None and found != every[-1:] and as_of < reader.expired.get(every[0].partition, as_of)
-            return reader.values(found)[0] if found and not forgotten else None
+            rows = [row for row in every if as_of is None or row.times[0] <= as_of][-1:]
+            forgotten = as_of is not None and rows != every[-1:] and as_of < reader.expired.get(every[0].partition, as_of)
+            return reader.values(rows)[0] if rows and not forgotten else None
 
     def versions(self, key: Any) -> list[tuple[int, Any]]:
         """The versions of a key that a versioned store keeps: time (ms) and value, None for a deletion; the oldest first."""
         self._require("versions", StoreKind.VERSIONED)
-        with self._look() as reader:
-            found = reader.of_key(key)
-            return [(row.times[0], value) for row, value in zip(found, reader.values(found), strict=True)]
+        with self._open_reader() as reader:
+            rows = reader.of_key(key)
+            return [(row.times[0], value) for row, value in zip(rows, reader.values(rows), strict=True)]
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
         """Keys with their (last) values from `low` to `high`, both inclusive; None is no bound."""
         self._require("range", *_KEYED)
-        with self._look() as reader:
+        with self._open_reader() as reader:
             return self._rows(reader, reader.of_keys(low, high))
 
     def prefix_scan(self, prefix: Any, serde: Serde) -> Iterator[tuple[Any, Any]]:
@@ -64,24 +64,24 @@ class ReadOnlyStore:
             source = encoder(serde)(prefix)
         except (struct.error, TypeError, ValueError) as error:
             raise StreamsError(f"{prefix!r} is no value of the {serde.name} serde.") from error
-        with self._look() as reader:
+        with self._open_reader() as reader:
             return self._rows(reader, reader.beginning(source or b""))
 
     def all(self) -> Iterator[tuple[Any, Any]]:
         """All keys with their (last) values; of a windowed store ((key, start, end), value)."""
-        with self._look() as reader:
+        with self._open_reader() as reader:
             return self._rows(reader, reader.between(b"", None))
 
     def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[int, Any]]:
         """Windows or sessions of a key that begin between two times in ms, both inclusive: (start, value), sorted."""
         self._require("fetch", *WINDOWED)
         first, last = time_from or 0, time_to
-        with self._look() as reader:
+        with self._open_reader() as reader:
             if self._store.kind is StoreKind.WINDOW:
-                found = reader.of_key(key, first, last)
+                rows = reader.of_key(key, first, last)
             else:  # in the order of their ends
-                found = [row for row in reader.of_key(key, first) if self._within(row, first, last)]
-            return iter([(self._start(row), value) for row, value in zip(found, reader.values(found), strict=True)])
+                rows = [row for row in reader.of_key(key, first) if self._within(row, first, last)]
+            return iter([(self._start(row), value) for row, value in zip(rows, reader.values(rows), strict=True)])
 
     def fetch_range(
         self, low: Any, high: Any, time_from: int | None = None, time_to: int | None = None
@@ -90,9 +90,9 @@ class ReadOnlyStore:
         ((key, start, end), value).
         """
         self._require("fetch_range", *WINDOWED)
-        with self._look() as reader:
-            found = reader.of_keys(low, high)
-            return self._rows(reader, [row for row in found if self._within(row, time_from or 0, time_to)])
+        with self._open_reader() as reader:
+            rows = reader.of_keys(low, high)
+            return self._rows(reader, [row for row in rows if self._within(row, time_from or 0, time_to)])
 
     def fetch_all(self, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[Any, Any]]:
         """The same of all keys; goes through the whole store."""
@@ -101,12 +101,12 @@ class ReadOnlyStore:
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[tuple[Any, Any]]:
         """Sessions of a key that end at or after a time and begin at or before another one: ((key, start, end), value)."""
         self._require("find_sessions", StoreKind.SESSION)
-        with self._look() as reader:
+        with self._open_reader() as reader:
             return self._rows(reader, [row for row in reader.of_key(key, earliest_end) if row.times[1] <= latest_start])
 
     def approximate_num_entries(self) -> int:
         """About how many rows there are: RocksDB's estimate, which takes changes that have not been merged yet for rows."""
-        with self._look() as reader:
+        with self._open_reader() as reader:
             return reader.count()
 
     def _rows(self, reader: StoreReader, rows: list[FoundRow]) -> Iterator[tuple[Any, Any]]:
@@ -128,6 +128,8 @@ class ReadOnlyStore:
     def _end(self, row: FoundRow) -> int:
         return row.times[0] if self._store.kind is StoreKind.SESSION else row.times[0] + (self._store.window_size_ms or 0)
 
-    def _require(self, what: str, *kinds: StoreKind) -> None:
+    def _require(self, method: str, *kinds: StoreKind) -> None:
         if self._store.kind not in kinds:
-            raise StreamsError(f"{what} asks a {' or '.join(kinds)} store, and {self._store.name} is a {self._store.kind} store.")
+            raise StreamsError(
+                f"{method} asks a {' or '.join(kinds)} store, and {self._store.name} is a {self._store.kind} store."
+            )

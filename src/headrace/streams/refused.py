@@ -72,8 +72,8 @@ def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
 
 def _refuse_apart(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
     """Raise TopologyError for processors with one store that cannot work as one operator."""
-    together = processor_groups(topology.nodes.values()).get(node.name, frozenset[str]()) | {one.name for one in others}
-    between = [one for one in topology.nodes if one in together and not _is_processor(topology.nodes[one])]
+    together = processor_groups(topology.nodes.values()).get(node.name, frozenset[str]()) | {user.name for user in others}
+    between = [name for name in topology.nodes if name in together and not _is_processor(topology.nodes[name])]
     if between:
         raise TopologyError(
             f"{node.name} and {others[0].name} use the same store {store}, and {between[0]}, which is no processor, is one of "
@@ -92,8 +92,8 @@ def _windows_or_suppressed(topology: Topology, table: Node, suppressed: bool = T
     if not isinstance(operation, _FOLLOW):
         return None
     suppressed = suppressed and not isinstance(operation, ops.TableTransformValues)  # which is told of each change
-    found = (_windows_or_suppressed(topology, topology.nodes[parent], suppressed) for parent in table.parents)
-    return next((name for name in found if name is not None), None)
+    hidden = (_windows_or_suppressed(topology, topology.nodes[parent], suppressed) for parent in table.parents)
+    return next((name for name in hidden if name is not None), None)
 
 
 def _is_processor(node: Node) -> bool:
@@ -101,13 +101,13 @@ def _is_processor(node: Node) -> bool:
 
 
 def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:
-    found, waiting = set[str](), list(node.parents)
+    ancestors, waiting = set[str](), list(node.parents)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in ancestors:
+            ancestors.add(name)
             waiting.extend(topology.nodes[name].parents)
-    return found
+    return ancestors
 
 
 def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:

@@ -71,11 +71,11 @@ def _unknown(serde: Serde) -> StreamsError:
 def _plain(value: Any) -> Any:
     """What JSON has for a value, as Spark writes it: fields that are NULL are left out."""
     if hasattr(value, "asDict"):
-        return {name: _plain(one) for name, one in value.asDict().items() if one is not None}
+        return {name: _plain(item) for name, item in value.asDict().items() if item is not None}
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items() if one is not None}
+        return {str(name): _plain(item) for name, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     if isinstance(value, datetime):
@@ -100,12 +100,12 @@ def _typed(value: Any, kind: DataType) -> Any:
     if isinstance(kind, types.StructType):
         return types.Row(**{field.name: _typed(value.get(field.name), field.dataType) for field in kind.fields})
     if isinstance(kind, types.ArrayType):
-        return [_typed(one, kind.elementType) for one in value]
+        return [_typed(item, kind.elementType) for item in value]
     if isinstance(kind, types.MapType):
-        return {name: _typed(one, kind.valueType) for name, one in value.items()}
+        return {name: _typed(item, kind.valueType) for name, item in value.items()}
     simple: dict[type, Callable[[Any], Any]] = {
-        types.DoubleType: float, types.FloatType: float, types.DecimalType: lambda one: Decimal(str(one)),
+        types.DoubleType: float, types.FloatType: float, types.DecimalType: lambda number: Decimal(str(number)),
         types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
-        types.TimestampType: lambda one: datetime.fromisoformat(one).replace(tzinfo=None),
+        types.TimestampType: lambda text: datetime.fromisoformat(text).replace(tzinfo=None),
     }  # fmt: skip
-    return simple.get(type(kind), lambda one: one)(value)
+    return simple.get(type(kind), lambda item: item)(value)

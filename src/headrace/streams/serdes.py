@@ -120,11 +120,11 @@ _KAFKA = {"String": "string", "Long": "long", "Integer": "integer", "Short": "sh
 _NAMES = (*_KAFKA.values(), "json")
 
 
-def named(given: object) -> Serde | None:
+def named(setting: object) -> Serde | None:
     """A serde by what a configuration says: a Serde, its name, or the class name of one of Kafka's; None for anything else."""
-    if isinstance(given, Serde):
-        return given
-    text = str(given or "")
+    if isinstance(setting, Serde):
+        return setting
+    text = str(setting or "")
     simple = text.rpartition("$")[2].removesuffix("Serde")
     if text.startswith("org.apache.kafka.common.serialization.Serdes$") and simple in _KAFKA:
         return Serde(_KAFKA[simple])

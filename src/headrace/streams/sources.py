@@ -36,8 +36,8 @@ class StreamSource(GraphNode):
 
     def write(self, topology: Topology) -> None:
         """A source."""
-        given = (self.topics,) if isinstance(self.topics, re.Pattern) else hash_order(self.topics, copied=True)
-        topology.add_source(self.name, *given, consumed=self.consumed)
+        topics = (self.topics,) if isinstance(self.topics, re.Pattern) else hash_order(self.topics, copied=True)
+        topology.add_source(self.name, *topics, consumed=self.consumed)
 
 
 class TableSourceNode(GraphNode):

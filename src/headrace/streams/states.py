@@ -73,7 +73,7 @@ class StateMachine:
             self._listener(new, old)
         return True
 
-    def wait_for(self, wanted: Callable[[State], bool], timeout_s: float | None) -> bool:
+    def wait_for(self, condition: Callable[[State], bool], timeout_s: float | None) -> bool:
         """Wait for a state; whether it came in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: wanted(self._state), timeout_s)
+            return self._changed.wait_for(lambda: condition(self._state), timeout_s)

@@ -117,12 +117,12 @@ class KStream:
 
     def repartition(self, *options: Repartitioned, **keywords: Repartitioned) -> KStream:
         """Write to an internal topic and read it again, with a number of partitions if one is given."""
-        chosen: Repartitioned = take(options, keywords, Repartitioned)[0] or Repartitioned()
-        prefix = chosen.name if chosen.name is not None else self.flow.graph.names.processor("KSTREAM-REPARTITION-")
-        node = repartition(self.flow.graph, prefix, chosen.name is not None)
-        node.optimizable, node.partitions, node.partitioner = False, chosen.partitions, chosen.partitioner
-        node.key_serde, node.value_serde = chosen.key_serde, chosen.value_serde or self.flow.value_serde
-        key_serde = chosen.key_serde or self.flow.key_serde
+        repartitioned: Repartitioned = take(options, keywords, Repartitioned)[0] or Repartitioned()
+        prefix = repartitioned.name if repartitioned.name is not None else self.flow.graph.names.processor("KSTREAM-REPARTITION-")
+        node = repartition(self.flow.graph, prefix, repartitioned.name is not None)
+        node.optimizable, node.partitions, node.partitioner = False, repartitioned.partitions, repartitioned.partitioner
+        node.key_serde, node.value_serde = repartitioned.key_serde, repartitioned.value_serde or self.flow.value_serde
+        key_serde = repartitioned.key_serde or self.flow.key_serde
         sources = frozenset({node.name})
         return KStream(self.flow.to(node, sources=sources, key_serde=key_serde, value_serde=node.value_serde))
 
@@ -174,9 +174,9 @@ class KStream:
     def join(self, other: KTable, joiner: Function, joined: Joined = ...) -> KStream: ...
     @overload
     def join(self, other: GlobalKTable, key_selector: Function, joiner: Function, named: Named = ...) -> KStream: ...
-    def join(self, other: Any, *given: Any, **keywords: Any) -> KStream:
+    def join(self, other: Any, *arguments: Any, **keywords: Any) -> KStream:
         """Records with those of a stream near in time, or with the row of a table or global table; none without a partner."""
-        return self._join(JoinKind.INNER, other, given, keywords)
+        return self._join(JoinKind.INNER, other, arguments, keywords)
 
     @overload
     def left_join(self, other: KStream, joiner: Function, windows: JoinWindows, stream_joined: StreamJoined = ...) -> KStream: ...
@@ -184,9 +184,9 @@ class KStream:
     def left_join(self, other: KTable, joiner: Function, joined: Joined = ...) -> KStream: ...
     @overload
     def left_join(self, other: GlobalKTable, key_selector: Function, joiner: Function, named: Named = ...) -> KStream: ...
-    def left_join(self, other: Any, *given: Any, **keywords: Any) -> KStream:
+    def left_join(self, other: Any, *arguments: Any, **keywords: Any) -> KStream:
         """Like `join`, and the records of this stream that have no partner."""
-        return self._join(JoinKind.LEFT, other, given, keywords)
+        return self._join(JoinKind.LEFT, other, arguments, keywords)
 
     def outer_join(
         self, other: KStream, joiner: Function, windows: JoinWindows, stream_joined: StreamJoined | None = None
@@ -220,13 +220,13 @@ class KStream:
         """Both sources, noted as co-partitioned."""
         return copartitioned([self.flow, other])
 
-    def _join(self, kind: JoinKind, other: Any, given: tuple[Any, ...], keywords: dict[str, Any]) -> KStream:
+    def _join(self, kind: JoinKind, other: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KStream:
         if isinstance(other, KStream):
-            return stream_join.join(kind, self, other, *given, **keywords)
+            return stream_join.join(kind, self, other, *arguments, **keywords)
         if isinstance(other, table.KTable):
-            return stream_join.join_table(kind, self, other, *given, **keywords)
+            return stream_join.join_table(kind, self, other, *arguments, **keywords)
         if isinstance(other, global_table.GlobalKTable):
-            return stream_join.join_global(kind, self, other, *given, **keywords)
+            return stream_join.join_global(kind, self, other, *arguments, **keywords)
         raise ArgumentError(f"A KStream joins a KStream, a KTable or a GlobalKTable, not {other!r}.")
 
     def _name(self, named: Named | None, prefix: str) -> str:

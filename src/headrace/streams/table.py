@@ -59,9 +59,9 @@ class KTable:
     def transform_values(self, supplier: Any, *options: Options | str, **keywords: Options) -> KTable:
         """Each row with a new value, by a transformer of the user's that uses stores, given by their names."""
         stores = [option for option in options if isinstance(option, str)]
-        rest = tuple(option for option in options if not isinstance(option, str))
-        named, materialized = take(rest, keywords, Named, Materialized)
-        settled = _given(materialized)
+        typed_options = tuple(option for option in options if not isinstance(option, str))
+        named, materialized = take(typed_options, keywords, Named, Materialized)
+        settled = _named_only(materialized)
         name = self._name(named, _TRANSFORM)
         operation = TableTransformValues(supplier, settled.queryable_name if settled else None)
         node = self._derived(name, operation, settled, stores)
@@ -116,9 +116,9 @@ class KTable:
         self, other: KTable, foreign_key_extractor: Function, joiner: Function, *options: TableJoined | Materialized,
         **keywords: TableJoined | Materialized,
     ) -> KTable: ...  # fmt: skip
-    def join(self, other: KTable, *given: Any, **keywords: Any) -> KTable:
+    def join(self, other: KTable, *arguments: Any, **keywords: Any) -> KTable:
         """Rows of both tables with one key; or, with a function that gives the other table's key, each row with that one."""
-        return self._join(JoinKind.INNER, other, given, keywords)
+        return self._join(JoinKind.INNER, other, arguments, keywords)
 
     @overload
     def left_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable: ...
@@ -127,23 +127,23 @@ class KTable:
         self, other: KTable, foreign_key_extractor: Function, joiner: Function, *options: TableJoined | Materialized,
         **keywords: TableJoined | Materialized,
     ) -> KTable: ...  # fmt: skip
-    def left_join(self, other: KTable, *given: Any, **keywords: Any) -> KTable:
+    def left_join(self, other: KTable, *arguments: Any, **keywords: Any) -> KTable:
         """Like `join`, and the rows of this table that have no partner."""
-        return self._join(JoinKind.LEFT, other, given, keywords)
+        return self._join(JoinKind.LEFT, other, arguments, keywords)
 
     def outer_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable:
         """Like `join`, and the rows of both tables that have no partner."""
         return table_join.join(JoinKind.OUTER, self, other, joiner, take(options, keywords, Named, Materialized))
 
-    def _join(self, kind: JoinKind, other: KTable, given: tuple[Any, ...], keywords: dict[str, Any]) -> KTable:
-        functions = [function for function in given if not isinstance(function, Named | Materialized | TableJoined)]
+    def _join(self, kind: JoinKind, other: KTable, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KTable:
+        functions = [function for function in arguments if not isinstance(function, Named | Materialized | TableJoined)]
         functions += [keywords.pop(name) for name in ("foreign_key_extractor", "joiner") if name in keywords]
-        options = tuple(option for option in given if isinstance(option, Named | Materialized | TableJoined))
+        options = tuple(option for option in arguments if isinstance(option, Named | Materialized | TableJoined))
         if not 1 <= len(functions) <= 2:
             raise ArgumentError("A KTable's join takes a joiner, and before it the foreign key's extractor if there is one.")
         if len(functions) == 2:
-            chosen = take(options, keywords, TableJoined, Materialized)
-            return foreign_key.join(kind, self, other, (functions[0], functions[1]), chosen)
+            join_options = take(options, keywords, TableJoined, Materialized)
+            return foreign_key.join(kind, self, other, (functions[0], functions[1]), join_options)
         return table_join.join(kind, self, other, functions[0], take(options, keywords, Named, Materialized))
 
     def _filter(self, predicate: Function, negate: bool, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
@@ -159,16 +159,16 @@ class KTable:
     def _settled(self, materialized: Materialized | None, prefix: str) -> Settled | None:
         if materialized is not None and materialized.name is None:
             self.flow.graph.names.store(prefix)  # takes a number, but no store: only a named one is kept
-        return _given(materialized)
+        return _named_only(materialized)
 
     def _name(self, named: Named | None, prefix: str) -> str:
         return self.flow.graph.names.given_or(named.name if named else None, prefix)
 
     def _derived(self, name: str, operation: Operation, settled: Settled | None, uses: Iterable[str] = ()) -> Operator:
-        kept = settled.store() if settled and settled.queryable_name is not None else None
-        if kept is not None and kept.key_serde is None:
-            kept = replace(kept, key_serde=self.flow.key_serde)
-        node = Operator(name, operation, (lambda: (kept,)) if kept else None, uses)
+        store = settled.store() if settled and settled.queryable_name is not None else None
+        if store is not None and store.key_serde is None:
+            store = replace(store, key_serde=self.flow.key_serde)
+        node = Operator(name, operation, (lambda: (store,)) if store else None, uses)
         if settled:
             node.versioned = settled.materialized.versioned
         return node
@@ -196,5 +196,5 @@ def window_grace_ms(node: GraphNode, chain: str = "") -> int:
     return max(window_grace_ms(parent, chain) for parent in node.parents)
 
 
-def _given(materialized: Materialized | None) -> Settled | None:
+def _named_only(materialized: Materialized | None) -> Settled | None:
     return Settled(materialized, materialized.name or "", materialized.name) if materialized else None

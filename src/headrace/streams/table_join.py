@@ -67,5 +67,5 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
     graph.add([left.flow.node, right.flow.node], node)
     flow = StreamFlow(graph, merge, node, sources, key_serde, settled.value_serde if settled else None)
     # a generated store is kept and looked up, and Kafka gives its name to those who ask
-    kept = store.name if store else None
-    return table.KTable(flow, JoinView(left.view, right.view, kept), kept)
+    store_name = store.name if store else None
+    return table.KTable(flow, JoinView(left.view, right.view, store_name), store_name)

@@ -47,13 +47,13 @@ class TopicMonitor:
 
     def prepare(self) -> None:
         """Make the topics ready for the work to begin. Raises what `look` and `make_ready` raise."""
-        findings = self._look()
+        findings = self._describe()
         if self._manual:
             self._check(findings)
         else:
             initialization.make_ready(findings, self._config, self._admin())
             if findings.verification.missing:
-                findings = self._look()
+                findings = self._describe()
         self._ids, self._sources, self._unread = findings.ids, findings.sources, set()
 
     def verify(self, work: ActiveWork | None) -> bool:
@@ -62,7 +62,7 @@ class TopicMonitor:
         work: of this instance, None while it stands by. Raises StreamsError for what nobody but an operator can put right, in
         automatic mode as well.
         """
-        findings = self._look()
+        findings = self._describe()
         if self._manual:
             self._check(findings)
         else:
@@ -81,14 +81,14 @@ class TopicMonitor:
         """
         if lost := _lost(findings, self._ids):
             log.warning("Internal topics were deleted while the application runs: %s.", ", ".join(sorted(lost)))
-            found = [findings]
+            observed = [findings]
 
             def create() -> None:
                 initialization.create_missing(findings, self._config, self._admin())
-                found.append(self._look())
+                observed.append(self._describe())
 
             self._unread |= work.renew(lost, create)
-            findings = found[-1]
+            findings = observed[-1]
             self._ids = findings.ids
         work.refill()
         if self._unread:
@@ -102,7 +102,7 @@ class TopicMonitor:
     def explain(self, error: BaseException) -> BaseException:
         """The error, or what is wrong with the topics if that may be why. Raises nothing."""
         try:
-            findings = self._look(_SOON_S)
+            findings = self._describe(_SOON_S)
             if self._manual:
                 self._check(findings)
         except initialization.FATAL as found:
@@ -112,7 +112,7 @@ class TopicMonitor:
             log.warning("The topics could not be verified: %s", failure)
         return error
 
-    def _look(self, timeout_s: float | None = None) -> Findings:
+    def _describe(self, timeout_s: float | None = None) -> Findings:
         each_s = self._config.max_poll_interval_ms / 2000
         return initialization.describe_internal_topics(self._topology, self._config, self._admin(), timeout_s or each_s)
 
@@ -130,4 +130,4 @@ class TopicMonitor:
 def _lost(findings: Findings, ids: Mapping[str, str]) -> frozenset[str]:
     """The internal topics that are not there, or not the same as those of the ids."""
     missing = {topic.name for topic in findings.verification.missing}
-    return frozenset(missing | {name for name, found in findings.ids.items() if ids.get(name, found) != found})
+    return frozenset(missing | {name for name, topic_id in findings.ids.items() if ids.get(name, topic_id) != topic_id})

@@ -66,21 +66,21 @@ class Topology:
     def add_operation(self, name: str, operation: Operation, parents: Iterable[str]) -> Topology:
         """A processor of the DSL."""
         self._check_new(name)
-        given = self._checked_parents(name, tuple(parents))
-        self._add(ProcessorNode(name, given, operation))
+        checked_parents = self._checked_parents(name, tuple(parents))
+        self._add(ProcessorNode(name, checked_parents, operation))
         return self
 
     def add_sink(self, name: str, topic: str | Callable[..., Any], *parents: str, produced: Produced | None = None) -> Topology:
         """Write to a topic, or where a function of key, value and context says."""
         self._check_new(name)
-        given = self._checked_parents(name, parents)
-        self._add(SinkNode(name, given, topic, produced or Produced()))
+        checked_parents = self._checked_parents(name, parents)
+        self._add(SinkNode(name, checked_parents, topic, produced or Produced()))
         return self
 
     def add_state_store(self, store: StateStore, *processors: str) -> Topology:
         """Add a store, and connect it with processors."""
-        known = self.stores.get(store.name)
-        if known is not None and known is not store:
+        existing = self.stores.get(store.name)
+        if existing is not None and existing is not store:
             raise TopologyError(f"A different StateStore has already been added with the name {store.name}")
         if store.name in self.global_stores:
             raise TopologyError(f"A different GlobalStateStore has already been added with the name {store.name}")
@@ -143,10 +143,10 @@ class Topology:
 
     def groups(self) -> list[tuple[str, ...]]:
         """The names of the nodes of each sub-topology, in order; its index is its number."""
-        found: dict[str, list[str]] = {}
+        nodes_by_root: dict[str, list[str]] = {}
         for name in self.nodes:
-            found.setdefault(self._root(name), []).append(name)
-        return [tuple(names) for names in found.values()]
+            nodes_by_root.setdefault(self._root(name), []).append(name)
+        return [tuple(names) for names in nodes_by_root.values()]
 
     def is_global(self, group: Iterable[str]) -> bool:
         """Whether a group of nodes only fills a global store."""
@@ -164,9 +164,9 @@ class Topology:
         for group in self.copartitioned:
             topics = {topic for source in group for topic in self._topics_of(source)}
             counts = {topic: self.repartition_topics[topic].partitions for topic in topics if topic in self.repartition_topics}
-            given = {topic: count for topic, count in counts.items() if count is not None}
-            if given and given.keys() == topics and len(set(given.values())) > 1:
-                raise TopologyError(f"Following topics do not have the same number of partitions: [{java_map(given)}]")
+            fixed = {topic: count for topic, count in counts.items() if count is not None}
+            if fixed and fixed.keys() == topics and len(set(fixed.values())) > 1:
+                raise TopologyError(f"Following topics do not have the same number of partitions: [{java_map(fixed)}]")
 
     def _add(self, node: Node) -> None:
         self.nodes[node.name] = node
@@ -225,8 +225,8 @@ class Topology:
             name = self._group[name]
         return name
 
-    def _unite(self, one: str, other: str) -> None:
-        self._group[self._root(one)] = self._root(other)
+    def _unite(self, node: str, other: str) -> None:
+        self._group[self._root(node)] = self._root(other)
 
 
 def java_map(entries: Mapping[str, object]) -> str:

@@ -42,70 +42,70 @@ class Verification:
     @property
     def misconfigured_topics(self) -> list[str]:
         """Their names, each once."""
-        return list(dict.fromkeys(one.topic for one in self.misconfigured))
+        return list(dict.fromkeys(problem.topic for problem in self.misconfigured))
 
     def explanation(self) -> str:
         """Each misconfiguration with its remedy, a line each."""
-        return "\n".join(f"{one.sentence} {one.remedy}" for one in self.misconfigured)
+        return "\n".join(f"{problem.sentence} {problem.remedy}" for problem in self.misconfigured)
 
 
 def verify(expected: Iterable[InternalTopic], existing: Mapping[str, ExistingTopic]) -> Verification:
     """Compare the internal topics of an application with the topics of the cluster."""
     topics = list(expected)
     missing = tuple(topic for topic in topics if topic.name not in existing)
-    found = (problem for topic in topics if topic.name in existing for problem in _problems(topic, existing[topic.name]))
-    return Verification(missing, tuple(found))
+    problems = (problem for topic in topics if topic.name in existing for problem in _problems(topic, existing[topic.name]))
+    return Verification(missing, tuple(problems))
 
 
-def _problems(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfiguration]:
-    if found.partitions != topic.partitions:
+def _problems(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Misconfiguration]:
+    if existing.partitions != topic.partitions:
         yield Misconfiguration(
             topic.name,
             f"Internal topic {topic.name} requires {topic.partitions} partitions, but the existing topic on the broker has "
-            f"{found.partitions} partitions.",
+            f"{existing.partitions} partitions.",
             "Either this topic was altered, or a source topic has more partitions than when it was made. The number cannot be "
             "repaired in place: stop the application, and reset it with kafka-streams-application-reset.sh, which deletes the "
             "topic; then initialize it again.",
         )
-    policy = found.configs.get("cleanup.policy") or ""
+    policy = existing.configs.get("cleanup.policy") or ""
     if topic.kind is TopicKind.REPARTITION:
-        yield from _repartition(topic, found, policy)
+        yield from _repartition(topic, existing, policy)
     elif topic.kind is TopicKind.WINDOWED_CHANGELOG:
         if "delete" in policy:
-            yield from _retention(topic, found)
+            yield from _retention(topic, existing)
     elif "delete" in policy:
         yield _policy(topic.name, "delete", {"cleanup.policy": "compact"})
     if topic.kind is TopicKind.VERSIONED_CHANGELOG:
-        yield from _at_least(topic, found, "min.compaction.lag.ms", "Min compaction lag")
+        yield from _at_least(topic, existing, "min.compaction.lag.ms", "Min compaction lag")
 
 
-def _repartition(topic: InternalTopic, found: ExistingTopic, policy: str) -> Iterator[Misconfiguration]:
+def _repartition(topic: InternalTopic, existing: ExistingTopic, policy: str) -> Iterator[Misconfiguration]:
     if "compact" in policy:
         yield _policy(topic.name, "compact", {"cleanup.policy": "delete", "retention.ms": "-1"})
     elif "delete" in policy:
-        retention = found.configs.get("retention.ms")
+        retention = existing.configs.get("retention.ms")
         if retention != "-1":
             sentence = f"Retention time (retention.ms) of existing internal topic {topic.name} is {retention} but should be -1."
             yield _settable(topic.name, sentence, {"retention.ms": "-1"})
-        yield from _no_retention_bytes(topic.name, found)
+        yield from _no_retention_bytes(topic.name, existing)
 
 
-def _retention(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfiguration]:
-    yield from _at_least(topic, found, "retention.ms", "Retention time")
-    yield from _no_retention_bytes(topic.name, found)
+def _retention(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Misconfiguration]:
+    yield from _at_least(topic, existing, "retention.ms", "Retention time")
+    yield from _no_retention_bytes(topic.name, existing)
 
 
-def _at_least(topic: InternalTopic, found: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
+def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
     """A time that is not shorter than wanted; a retention of −1 is without end, which Kafka's own check takes for too short."""
-    actual, wanted = int(found.configs.get(key) or 0), int(topic.configs[key])
+    actual, required = int(existing.configs.get(key) or 0), int(topic.configs[key])
     endless = key == "retention.ms" and actual == -1
-    if not endless and actual < wanted:
-        sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {wanted} or larger."
-        yield _settable(topic.name, sentence, {key: str(wanted)})
+    if not endless and actual < required:
+        sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {required} or larger."
+        yield _settable(topic.name, sentence, {key: str(required)})
 
 
-def _no_retention_bytes(name: str, found: ExistingTopic) -> Iterator[Misconfiguration]:
-    if found.configs.get("retention.bytes") not in (None, "-1"):  # brokers report -1 for what is not set
+def _no_retention_bytes(name: str, existing: ExistingTopic) -> Iterator[Misconfiguration]:
+    if existing.configs.get("retention.bytes") not in (None, "-1"):  # brokers report -1 for what is not set
         sentence = f"Retention byte (retention.bytes) of existing internal topic {name} is set but it should be unset."
         command = f"kafka-configs.sh --alter --entity-type topics --entity-name {name} --delete-config retention.bytes"
         yield Misconfiguration(name, sentence, f"Unset it with: {command}", {"retention.bytes": None})
@@ -117,9 +117,9 @@ def _policy(name: str, wrong: str, settings: Mapping[str, str]) -> Misconfigurat
 
 
 def _settable(name: str, sentence: str, settings: Mapping[str, str]) -> Misconfiguration:
-    given = ",".join(f"{key}={value}" for key, value in settings.items())
+    configs = ",".join(f"{key}={value}" for key, value in settings.items())
     remedy = (
-        f"Set it with: kafka-configs.sh --alter --entity-type topics --entity-name {name} --add-config {given}; "
+        f"Set it with: kafka-configs.sh --alter --entity-type topics --entity-name {name} --add-config {configs}; "
         "records that are gone by now stay lost."
     )
     return Misconfiguration(name, sentence, remedy, dict(settings))

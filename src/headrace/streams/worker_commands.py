@@ -28,7 +28,7 @@ class Commanded(Protocol):
     """An application as far as it can be asked for something."""
 
     def describe_internal_topics(self) -> Findings: ...  # noqa: D102
-    def init(self, *given: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
+    def init(self, *options: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class CommandRunner:
 
     def take(self, commands: Any) -> None:
         """Run the commands of an answer that are not known yet, on a thread of their own; what is none is left out."""
-        given = [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
+        valid = [command for command in commands if isinstance(command, dict)] if isinstance(commands, list) else []
         with self._lock:
-            new = [one for one in given if isinstance(one.get("id"), str) and one["id"] not in self._known]
-            self._known.extend(one["id"] for one in new)
+            new = [command for command in valid if isinstance(command.get("id"), str) and command["id"] not in self._known]
+            self._known.extend(command["id"] for command in new)
         if new:
             threading.Thread(target=self._run_all, args=(new,), name="worker-commands", daemon=True).start()
 

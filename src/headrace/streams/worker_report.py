@@ -58,10 +58,10 @@ class WorkerReporter:
         self._auth = _credentials(config)
         self._topics: list[dict[str, Any]] | None = None
         self._topics_problem: str | None = None
-        self._looked_s = -_TOPICS_EVERY_S
+        self._described_s = -_TOPICS_EVERY_S
         self._failing = False
         self._wake = threading.Event()
-        self._commands = CommandRunner(application, self._look_again)
+        self._commands = CommandRunner(application, self._report_now)
         self._thread = threading.Thread(target=self._main, name="worker-report", daemon=True)
 
     def start(self) -> None:
@@ -99,31 +99,31 @@ class WorkerReporter:
             ended = False
             while not ended:
                 ended = self._application.state() in (State.NOT_RUNNING, State.ERROR)
-                if not ended and time.monotonic() - self._looked_s >= _TOPICS_EVERY_S:
-                    self._look()
+                if not ended and time.monotonic() - self._described_s >= _TOPICS_EVERY_S:
+                    self._describe()
                 self._send(client)
                 waits = self._application.state() is State.CREATED
                 self._wake.wait(0 if ended else _WAITING_EVERY_S if waits else self._every_s)
                 self._wake.clear()
 
-    def _look(self) -> None:
-        self._looked_s = time.monotonic()
+    def _describe(self) -> None:
+        self._described_s = time.monotonic()
         try:
             self._topics, self._topics_problem = self._application.describe_internal_topics().json(), None
         except HeadraceError as error:
             self._topics, self._topics_problem = None, str(error)
 
-    def _look_again(self) -> None:
+    def _report_now(self) -> None:
         """A command has ended: say so at once, with the internal topics as they are now."""
-        self._looked_s = -_TOPICS_EVERY_S
+        self._described_s = -_TOPICS_EVERY_S
         self._wake.set()
 
     def _send(self, client: httpx.Client) -> None:
         try:
-            answer = client.put(self._url, json=self.report())
-            problem = _refusal(answer)
-            if answer.status_code == 200:
-                self._commands.take(answer.json().get("commands"))
+            response = client.put(self._url, json=self.report())
+            problem = _refusal(response)
+            if response.status_code == 200:
+                self._commands.take(response.json().get("commands"))
         except ValueError:
             problem = "the answer is not JSON; is it a worker that headrace.report.url names?"
         except httpx.HTTPError as error:
@@ -133,8 +133,8 @@ class WorkerReporter:
         self._failing = problem is not None
 
 
-def _refusal(answer: httpx.Response) -> str | None:
-    return None if answer.is_success else f"{answer.status_code}: {answer.text[:500]}"
+def _refusal(response: httpx.Response) -> str | None:
+    return None if response.is_success else f"{response.status_code}: {response.text[:500]}"
 
 
 def _address(config: StreamsConfig, instance: str) -> str:
