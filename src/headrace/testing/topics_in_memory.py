@@ -81,13 +81,13 @@ class TopicsInMemory:
                 headers.append(("b", number.to_bytes(8, "big")))
             self.append(row["topic"], as_bytes(row["key"]), as_bytes(row["value"]), row["t"], headers)
 
-    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
+    def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
         """Offsets by a reset policy."""
-        if which.startswith(BY_DURATION):
-            since = round(time.time() * 1000) - reset_ms(which)
+        if policy.startswith(BY_DURATION):
+            since = round(time.time() * 1000) - reset_ms(policy)
             times = {p: [row[3] >= since for row in self.rows.get(p[0], [])] for p in partitions}
             return {p: new.index(True) if True in new else len(new) for p, new in times.items()}
-        return {p: 0 if which == "earliest" else len(self.rows.get(p[0], [])) for p in partitions}
+        return {p: 0 if policy == "earliest" else len(self.rows.get(p[0], [])) for p in partitions}
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
         """Committed offsets with their notes."""

@@ -39,7 +39,7 @@ def build(
 def written_topics(topology: Topology, config: StreamsConfig) -> set[str]:
     """The topics with fixed names that an application writes to, on the cluster; whether they exist or not."""
     prefix, fixed = config.topic_prefix, {node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)}
-    sinks = {full_name(topology, prefix, one) for one in fixed if isinstance(one, str)}
+    sinks = {full_name(topology, prefix, topic) for topic in fixed if isinstance(topic, str)}
     changelogs = {name for store in topology.stores if (name := changelog_name(topology, prefix, store))}
     return sinks | changelogs | ({config.dead_letter_topic} if config.dead_letter_topic else set())
 
@@ -61,15 +61,15 @@ def assemble(
     shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
     fed = _fed(topology, config, counts, programs)
-    tasks = _prepared([_task(topology, config, cluster, counts, one, topics, shared, fed) for one in programs])
+    tasks = _prepared([_task(topology, config, cluster, counts, program, topics, shared, fed) for program in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
 def _placed(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
     """The stores, each of them on disk or in memory: as it says itself, else as the builder was told, else the application."""
-    chosen = topology.store_type or config.store_type or StoreType.ROCKS_DB
+    default = topology.store_type or config.store_type or StoreType.ROCKS_DB
     return {
-        n: store if store.persistent is not None else replace(store, persistent=chosen.persistent) for n, store in stores.items()
+        n: store if store.persistent is not None else replace(store, persistent=default.persistent) for n, store in stores.items()
     }
 
 
@@ -77,7 +77,7 @@ def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
     """The tasks, each laid out after those that write what it reads; of those that read each other's topics (a foreign-key join)
     a part is laid out first.
     """
-    waiting, found = list(tasks), []
+    waiting, prepared = list(tasks), []
     while waiting:
         ready = [task for task in waiting if all(map(task.reading.is_known, task.program.sources))]
         if not ready and any(task.sketch() for task in waiting):
@@ -85,8 +85,8 @@ def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
         for task in ready or waiting[:1]:  # what nothing writes says so itself
             task.prepare()
             waiting.remove(task)
-            found.append(task)
-    return found
+            prepared.append(task)
+    return prepared
 
 
 def _task(
@@ -94,7 +94,7 @@ def _task(
     topics: SinkTopics, shared: dict[str, StoreTable], fed: Mapping[str, list[Partition]],
 ) -> StreamTask:  # fmt: skip
     read = {source.name: _topics(source, topics, counts) for source in program.sources}
-    names = sorted({name for found in read.values() for name in found})
+    names = sorted({name for source_topics in read.values() for name in source_topics})
     if missing := [name for name in names if name not in counts]:
         raise MissingSourceTopicError(missing)
 
@@ -125,15 +125,15 @@ def _fed(
     topology: Topology, config: StreamsConfig, counts: Mapping[str, int], programs: list[Program]
 ) -> dict[str, list[Partition]]:
     """`Memory.fed`."""
-    prefix, found = config.topic_prefix, {}
+    prefix, partitions = config.topic_prefix, {}
     for program in programs:
         read = {topic for source in program.sources for topic in source.topics}
         stores = {store for node in program.nodes if isinstance(node, ProcessorNode) for store in node.stores}
         logs = {log for store in stores if (log := changelog_name(topology, prefix, store))}
         if logs and read and read <= topology.repartition_topics.keys():
-            for topic in (full_name(topology, prefix, one) for one in read):
-                found[topic] = [(name, p) for name in (topic, *sorted(logs)) for p in range(counts.get(name, 0))]
-    return found
+            for topic in (full_name(topology, prefix, source_topic) for source_topic in read):
+                partitions[topic] = [(name, p) for name in (topic, *sorted(logs)) for p in range(counts.get(name, 0))]
+    return partitions
 
 
 def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -> list[str]:
@@ -149,14 +149,14 @@ def _global(
     placed = _placed(topology, config, topology.global_stores)
     nodes = [topology.nodes[name] for name in names]
     source = next(node for node in nodes if isinstance(node, SourceNode))
-    found = []
+    tables = []
     for node in nodes:
         if not isinstance(node, SourceNode) and isinstance(getattr(node, "operation", None), ops.TableSource):
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
             reading = SourceReading(topics, False, False)
-            kept = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
-            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], kept)
-            found.append((store, table))
-    return found
+            state_store = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
+            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], state_store)
+            tables.append((store, table))
+    return tables

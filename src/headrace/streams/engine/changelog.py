@@ -47,8 +47,8 @@ class Changelog:
     @classmethod
     def of(cls, topic: str, store: StateStore, layout: Layout) -> Changelog:
         """With the store's serdes, else, and for buffers, whose rows are not the user's, with those that fit the types."""
-        own = store.kind is not StoreKind.BUFFER
-        key, value = (store.key_serde, store.value_serde) if own else (None, None)
+        has_user_rows = store.kind is not StoreKind.BUFFER
+        key, value = (store.key_serde, store.value_serde) if has_user_rows else (None, None)
         return cls(topic, store, layout, key or formats.inferred(layout.keys[0][1]), value or formats.inferred(layout.value))
 
     @property
@@ -162,14 +162,14 @@ class Changelog:
         length = F.length(key) - sum(width for _, width in tail)
         name, kind = self.layout.keys[0]
         value, _ = formats.decoded(self.key_serde, F.substr(key, F.lit(1), length), kind)
-        found, position = [(name, value.cast(kind))], length + 1
+        columns, position = [(name, value.cast(kind))], length + 1
         for column, width in tail:
             if column in self.layout.names:
                 bytes_ = F.substr(key, position, F.lit(width))
                 kind = dict(self.layout.keys)[column]
-                found.append((column, F.call_function("headrace_bytes_long", bytes_).cast(kind)))
+                columns.append((column, F.call_function("headrace_bytes_long", bytes_).cast(kind)))
             position = position + width
-        return found
+        return columns
 
     def tail(self) -> tuple[tuple[str, int], ...]:
         """What stands behind the user's key: columns and their bytes."""
@@ -199,5 +199,5 @@ def _header(name: str) -> Column:
     """The value of the last header of a name, NULL if there is none."""
     from pyspark.sql import functions as F
 
-    found = F.filter(F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})")), lambda header: header["key"] == name)
-    return F.try_element_at(found, F.lit(-1))["value"]
+    matching = F.filter(F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})")), lambda header: header["key"] == name)
+    return F.try_element_at(matching, F.lit(-1))["value"]

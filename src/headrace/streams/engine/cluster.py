@@ -44,7 +44,7 @@ class Cluster(Protocol):
         """Write what a batch made."""
         ...
 
-    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
+    def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
         """Offsets by a reset policy: `earliest`, `latest`, `by_duration:…`; partitions that are not there are left out."""
         ...
 
@@ -72,9 +72,11 @@ class BatchTransactions(Protocol):
 def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapping[str, str]) -> dict[Partition, int]:
     """Where partitions without a committed offset begin. reset: policies by topic. Raises StreamsError where that is none."""
     fresh = {p: reset.get(p[0], "earliest") for p in partitions}
-    found: dict[Partition, int] = {}
-    for which in {one for one in fresh.values() if one in ("earliest", "latest") or one.startswith(BY_DURATION)}:
-        found |= cluster.offsets([p for p, policy in fresh.items() if policy == which], which)
-    if missing := [p for p in fresh if p not in found]:
+    offsets: dict[Partition, int] = {}
+    for reset_policy in {
+        policy for policy in fresh.values() if policy in ("earliest", "latest") or policy.startswith(BY_DURATION)
+    }:
+        offsets |= cluster.offsets([p for p, policy in fresh.items() if policy == reset_policy], reset_policy)
+    if missing := [p for p in fresh if p not in offsets]:
         raise StreamsError(f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none.")
-    return found
+    return offsets

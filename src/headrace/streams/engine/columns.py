@@ -27,7 +27,7 @@ def kind_of(frame: DataFrame, column: str) -> DataType:
 
 def union(frames: Iterable[DataFrame]) -> DataFrame:
     """All rows of frames with the same columns; at least one frame."""
-    return reduce(lambda one, other: one.unionByName(other), frames)
+    return reduce(lambda first, second: first.unionByName(second), frames)
 
 
 def null(kind: DataType) -> Column:
@@ -55,17 +55,17 @@ def apply(function: Callable[..., Any], node: str, *arguments: Any) -> Any:
 
 def keyed(function: Callable[..., Any], node: str, key: Column, *arguments: Column) -> Any:
     """Call a user's function that may want the key before its arguments, which the number of its parameters says."""
-    given = arguments if parameters(function) <= len(arguments) else (key, *arguments)
-    return apply(function, node, *given)
+    all_arguments = arguments if parameters(function) <= len(arguments) else (key, *arguments)
+    return apply(function, node, *all_arguments)
 
 
 def parameters(function: Callable[..., Any]) -> int:
     """How many positional parameters a function has; 1 where it cannot be told."""
     try:
-        found = inspect.signature(function).parameters.values()
+        declared = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return 1
-    return sum(1 for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
+    return sum(1 for parameter in declared if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD))
 
 
 def pair(result: Any, node: str) -> tuple[Column, Column]:

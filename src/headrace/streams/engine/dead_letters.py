@@ -24,20 +24,20 @@ def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:
     """A record that cannot be processed, for the dead letter topic. runtime: the id of the one whose `set_letter` says why."""
     from pyspark.sql import functions as F
 
-    said = [F.call_function("headrace_failure", F.lit(runtime), F.lit(part)) for part in range(3)]
-    return _letters(records, topic, (said[0], said[1], said[2]))
+    failure_parts = [F.call_function("headrace_failure", F.lit(runtime), F.lit(part)) for part in range(3)]
+    return _letters(records, topic, (failure_parts[0], failure_parts[1], failure_parts[2]))
 
 
 def _letters(records: DataFrame, topic: str, why: tuple[Column, Column, Column]) -> DataFrame:
     """Columns of `sinks.COLUMNS`. why: exception, message and stack trace."""
     from pyspark.sql import functions as F
 
-    own = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
-    said = {
+    record_headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
+    error_headers = {
         "exception": why[0], "message": why[1], "stacktrace": why[2], "topic": F.col("topic"),
         "partition": F.col("partition").cast("string"), "offset": F.col("offset").cast("string"),
     }  # fmt: skip
-    headers = F.concat(own, F.array(*[_header(name, value) for name, value in said.items()])).alias("headers")
+    headers = F.concat(record_headers, F.array(*[_header(name, value) for name, value in error_headers.items()])).alias("headers")
     to, anywhere = F.lit(topic).alias("topic"), F.lit(None).cast("int").alias("partition")
     return records.select(to, anywhere, "key", "value", headers, "t")
 

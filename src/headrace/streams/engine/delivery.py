@@ -45,5 +45,5 @@ def stamped(frame: DataFrame, number: int) -> DataFrame:
     batch = F.struct(F.lit(BATCH).alias("key"), F.lit(number.to_bytes(8, "big")).alias("value"))
     stamp = F.struct(F.lit(TIMESTAMP_HEADER).alias("key"), F.col("t").cast("string").cast("binary").alias("value"))
     headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
-    own = F.when(F.col("numbered"), F.concat(headers, F.array(batch))).otherwise(headers)
-    return frame.select("topic", "partition", "key", "value", F.concat(own, F.array(stamp)).alias("headers"))
+    numbered_headers = F.when(F.col("numbered"), F.concat(headers, F.array(batch))).otherwise(headers)
+    return frame.select("topic", "partition", "key", "value", F.concat(numbered_headers, F.array(stamp)).alias("headers"))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-_LOOK_S, _STANDSTILL_S, _GLOBALS_S = 0.5, 150.0, 0.1
+_POLL_S, _STANDSTILL_S, _GLOBALS_S = 0.5, 150.0, 0.1
 
 
 class OnCluster:
@@ -77,8 +77,8 @@ class OnCluster:
         return self._read_limits() or {}
 
     def _read_limits(self) -> dict[str, int] | None:
-        known = self._admin.topics()
-        return max_message_bytes(self._admin, [topic for topic in self._written if topic in known])
+        existing_topics = self._admin.topics()
+        return max_message_bytes(self._admin, [topic for topic in self._written if topic in existing_topics])
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
         """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
@@ -89,7 +89,11 @@ class OnCluster:
 
     def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
         """Compute a batch. Raises ConnectError, RetriableError where another try may help."""
-        ranges = [(name, *partition, *offsets) for name, found in inputs.items() for partition, offsets in found.items()]
+        ranges = [
+            (name, *partition, *offsets)
+            for name, partition_offsets in inputs.items()
+            for partition, offsets in partition_offsets.items()
+        ]
         try:
             runtime.run(batch, ranges)
         except Exception as error:
@@ -103,13 +107,13 @@ class OnCluster:
         """Write what a batch made."""
         Kafka(self._producer).write(rows, number)
 
-    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
+    def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
         """Offsets by a reset policy."""
-        asked = list(partitions)
-        if which.startswith(BY_DURATION) and asked:
-            found = self._admin.partition_offsets(asked, round(time.time() * 1000) - reset_ms(which))
-            return {**found, **self.offsets([p for p, offset in found.items() if offset < 0], "latest")}
-        return self._admin.partition_offsets(asked, which, read_committed=self._committed_only) if asked else {}  # type: ignore[arg-type]
+        requested = list(partitions)
+        if policy.startswith(BY_DURATION) and requested:
+            offsets = self._admin.partition_offsets(requested, round(time.time() * 1000) - reset_ms(policy))
+            return {**offsets, **self.offsets([p for p, offset in offsets.items() if offset < 0], "latest")}
+        return self._admin.partition_offsets(requested, policy, read_committed=self._committed_only) if requested else {}  # type: ignore[arg-type]
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
         """Committed offsets with their notes."""
@@ -178,12 +182,12 @@ class Engine:
         self._stopping.set()
         deadline = time.monotonic() + timeout_s
         others = [thread for thread in self._threads if thread is not threading.current_thread()]
-        while (alive := [one for one in others if one.is_alive()]) and (left := deadline - time.monotonic()) > 0:
+        while (alive := [thread for thread in others if thread.is_alive()]) and (left := deadline - time.monotonic()) > 0:
             if at_once:
                 self._jobs.cancelJobsWithTag(self._tag)  # of restores
                 for task in self.tasks:
                     task.memory.runtime.cancel()
-            alive[0].join(min(left, _LOOK_S))
+            alive[0].join(min(left, _POLL_S))
         return not alive
 
     def abandon(self) -> None:
@@ -201,8 +205,8 @@ class Engine:
             unread = {topic for task in self.tasks for topic in task.unread(topics, self.tasks)}
             create()
             begin = [task.fresh(topics) for task in self.tasks]
-            for task, found in zip(self.tasks, begin, strict=True):
-                task.renew(topics, found)
+            for task, offsets in zip(self.tasks, begin, strict=True):
+                task.renew(topics, offsets)
         return unread
 
     def refill(self) -> None:
@@ -216,12 +220,12 @@ class Engine:
         """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
         for task in self.tasks:
             if name in task.memory.tables:
-                look = partial(_between, self._locks[task.program.number], task.memory.tables[name])
-                return ReadOnlyStore(task.memory.stores[name], look)
+                open_reader = partial(_between, self._locks[task.program.number], task.memory.tables[name])
+                return ReadOnlyStore(task.memory.stores[name], open_reader)
         for task in self.tasks:
             if name in task.memory.global_tables:
-                look = partial(_between, self._locks[task.program.number], task.memory.global_tables[name])
-                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), look)
+                open_reader = partial(_between, self._locks[task.program.number], task.memory.global_tables[name])
+                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), open_reader)
         raise StreamsError(f"The store {name} holds nothing that can be read.")
 
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -230,15 +234,15 @@ class Engine:
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
         """About how many rows each store has, by sub-topology."""
-        found = {}
+        sizes = {}
         for task in self.tasks:
             lock = self._locks[task.program.number]  # else it may be closed meanwhile; a restore is not waited for
-            if lock.acquire(timeout=_LOOK_S):
+            if lock.acquire(timeout=_POLL_S):
                 try:
-                    found |= {} if self._stopping.is_set() else {f"sub-topology-{task.program.number}": task.store_sizes()}
+                    sizes |= {} if self._stopping.is_set() else {f"sub-topology-{task.program.number}": task.store_sizes()}
                 finally:
                     lock.release()
-        return found
+        return sizes
 
     def pause(self) -> None:
         """Begin no further batch."""
@@ -252,11 +256,11 @@ class Engine:
     def _standstill(self) -> Iterator[None]:
         """No task has a batch under way."""
         deadline = time.monotonic() + _STANDSTILL_S
-        with ExitStack() as held:
+        with ExitStack() as locks:
             for lock in self._locks.values():
                 if not lock.acquire(timeout=max(deadline - time.monotonic(), 0)):
                     raise RetriableError(f"A batch has not come to its end in {_STANDSTILL_S:g} s.")
-                held.callback(lock.release)
+                locks.callback(lock.release)
             yield
 
     def _main(self, task: StreamTask, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
@@ -326,9 +330,9 @@ class Engine:
 
         def may_help(error: Exception) -> bool:
             nonlocal reason
-            found = failure.as_error(error, f"Sub-topology {task.program.number}")
-            reason = str(found)
-            return isinstance(found, RetriableError) and not self._stopping.is_set()
+            translated = failure.as_error(error, f"Sub-topology {task.program.number}")
+            reason = str(translated)
+            return isinstance(translated, RetriableError) and not self._stopping.is_set()
 
         def wait(_pause_s: float) -> bool:
             log.warning("A batch is tried again: %s", reason, subtopology=task.program.number)
@@ -353,5 +357,5 @@ def _tell_wait(number: int, sentence: str | None) -> None:
 def _as_streams_error(error: BaseException, number: int) -> BaseException:
     if isinstance(error, HeadraceError):
         return error
-    found = failure.as_error(error, f"Sub-topology {number} ended")
-    return StreamsError(str(found)) if not isinstance(found, StreamsError) else found
+    translated = failure.as_error(error, f"Sub-topology {number} ended")
+    return StreamsError(str(translated)) if not isinstance(translated, StreamsError) else translated

@@ -83,17 +83,17 @@ def removed(operation: Aggregation, node: str, key: Column, value: Column, befor
     return F.when(before.isNotNull(), column(apply(subtractor, node, *arguments)).cast(kind))
 
 
-def merged(operation: Aggregation, node: str, key: Column, one: Column, other: Column, kind: DataType) -> Column:
-    """Two sessions' aggregates as one; `one` is NULL before the first."""
+def merged(operation: Aggregation, node: str, key: Column, left: Column, right: Column, kind: DataType) -> Column:
+    """Two sessions' aggregates as one; `left` is NULL before the first."""
     from pyspark.sql import functions as F
 
     if isinstance(operation, Count):
-        return F.coalesce(one, F.lit(0)) + other
+        return F.coalesce(left, F.lit(0)) + right
     if isinstance(operation, Reduce):
-        return F.when(one.isNull(), other).otherwise(column(apply(operation.reducer, node, one, other)).cast(kind))
+        return F.when(left.isNull(), right).otherwise(column(apply(operation.reducer, node, left, right)).cast(kind))
     assert isinstance(operation, Fold) and operation.merger is not None, node
     start = column(apply(operation.initializer, node)).cast(kind)
-    return column(apply(operation.merger, node, key, F.coalesce(one, start), other)).cast(kind)
+    return column(apply(operation.merger, node, key, F.coalesce(left, start), right)).cast(kind)
 
 
 def ordered(order: list[Column], values: Sequence[Column], kinds: Sequence[DataType]) -> Column:
@@ -103,7 +103,7 @@ def ordered(order: list[Column], values: Sequence[Column], kinds: Sequence[DataT
     """
     from pyspark.sql import functions as F
 
-    places = [one.alias(f"_{i}") for i, one in enumerate(order)]
+    places = [expression.alias(f"_{i}") for i, expression in enumerate(order)]
     listed = F.collect_list(F.struct(*places, *values))
     if all(map(sortable, kinds)):
         return F.sort_array(listed)

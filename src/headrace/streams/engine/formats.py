@@ -133,8 +133,8 @@ def written(
         return frame, encoded(serde, F.col(column), kind, what)
     if topic is None:
         raise StreamsError(f"The {what}: Serdes.{serde.name}(…) needs a topic with a fixed name, whose subject its schema has.")
-    found, name = registry_format(serde, part).written(frame, column, kind, topic, what)
-    return found, F.col(name)
+    with_bytes, name = registry_format(serde, part).written(frame, column, kind, topic, what)
+    return with_bytes, F.col(name)
 
 
 def long_bytes(value: Column) -> Column:

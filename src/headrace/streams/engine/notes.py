@@ -65,8 +65,8 @@ def clocks_after(before: Clocks, ticks: Iterable[tuple[str, int, int]]) -> Clock
     """Stream times after a batch. ticks: node, partition, and the latest timestamp of the batch (ms)."""
     clocks = {node: dict(times) for node, times in before.items()}
     for node, partition, at in ticks:
-        known = clocks.setdefault(node, {})
-        known[partition] = max(at, known.get(partition, -1))
+        node_clocks = clocks.setdefault(node, {})
+        node_clocks[partition] = max(at, node_clocks.get(partition, -1))
     return clocks
 
 
@@ -76,6 +76,6 @@ def clocks_of(notes: Notes) -> Clocks:
     for (_, partition), note in notes.items():
         times = note.get("c")
         for node, at in (times if isinstance(times, dict) else {}).items():
-            known = clocks.setdefault(node, {})
-            known[partition] = max(int(at), known.get(partition, -1))
+            node_clocks = clocks.setdefault(node, {})
+            node_clocks[partition] = max(int(at), node_clocks.get(partition, -1))
     return clocks

@@ -48,32 +48,37 @@ class BatchRanges:
         # What has not been fetched yet may be older than what has.
         ranges, cut = self._some(positions, {**ends, **self.cluster.offsets(positions, "latest")})
         tasks = {p for _, p in cut if sum(other == p for _, other in ranges) > 1}
-        together = {one: found for one, found in ranges.items() if one[1] in tasks}
+        together = {partition: offsets for partition, offsets in ranges.items() if partition[1] in tasks}
         first = self.cluster.offsets(together, "earliest") if together else {}
-        if not together or any(first.get(one, 0) > start for one, (start, _) in together.items()):  # the batch finds what is gone
+        if not together or any(
+            first.get(partition, 0) > start for partition, (start, _) in together.items()
+        ):  # the batch finds what is gone
             return ranges
         return {**ranges, **self._in_order(together, cut)}
 
     def halves(self, ranges: Ranges) -> tuple[Ranges, ...]:
         """A batch in two parts, in its order; nothing for a single record, or none. Raises what a query of Spark raises."""
-        sizes = {one: end - start for one, (start, end) in ranges.items() if end > start}
+        sizes = {partition: end - start for partition, (start, end) in ranges.items() if end > start}
         if sum(sizes.values()) < 2:
             return ()
         half = (max(sizes.values()) + 1) // 2
-        first = {one: (start, min(end, start + half)) for one, (start, end) in ranges.items()}
-        cut = {one for one, size in sizes.items() if size > half}
+        first = {partition: (start, min(end, start + half)) for partition, (start, end) in ranges.items()}
+        cut = {partition for partition, size in sizes.items() if size > half}
         if cut and self.reading.merged:
             tasks = {p for _, p in cut}
-            first |= self._in_order({one: found for one, found in first.items() if one[1] in tasks}, cut)
+            first |= self._in_order({partition: offsets for partition, offsets in first.items() if partition[1] in tasks}, cut)
         elif not cut:
-            oldest = self._oldest({one: ranges[one] for one in sizes})
-            first = {one: (start, end if one == oldest else start) for one, (start, end) in ranges.items()}
-        return first, {one: (to, ranges[one][1]) for one, (_, to) in first.items()}
+            oldest = self._oldest({partition: ranges[partition] for partition in sizes})
+            first = {partition: (start, end if partition == oldest else start) for partition, (start, end) in ranges.items()}
+        return first, {partition: (to, ranges[partition][1]) for partition, (_, to) in first.items()}
 
     def _oldest(self, ranges: Ranges) -> Partition:
         """Of ranges of one record each, that which comes first."""
         pieces = self._pieces(ranges, 1) if self.reading.merged else {}
-        return min(ranges, key=lambda one: (max((time for _, time in pieces.get(one, ())), default=-1), self._numbers[one[0]]))
+        return min(
+            ranges,
+            key=lambda partition: (max((time for _, time in pieces.get(partition, ())), default=-1), self._numbers[partition[0]]),
+        )
 
     @property
     def _numbers(self) -> dict[str, int]:
@@ -97,22 +102,31 @@ class BatchRanges:
                 last = max((time for _, time in pieces[topic, p]), default=-1)
                 ends[p] = min(ends.get(p, (last, number[topic])), (last, number[topic]))
 
-        def behind(one: Partition, found: Iterable[Piece]) -> int | None:
-            time, first = ends[one[1]]
-            return next((begin for begin, last in found if (last, number[one[0]]) > (time, first)), None)
+        def behind(partition: Partition, partition_pieces: Iterable[Piece]) -> int | None:
+            time, first = ends[partition[1]]
+            return next((begin for begin, last in partition_pieces if (last, number[partition[0]]) > (time, first)), None)
 
-        begins = {one: begin for one, found in pieces.items() if (begin := behind(one, found)) is not None}
-        looked = {one: (max(begin, ranges[one][0]), min(begin + size, ranges[one][1])) for one, begin in begins.items()}
+        begins = {
+            partition: begin
+            for partition, partition_pieces in pieces.items()
+            if (begin := behind(partition, partition_pieces)) is not None
+        }
+        looked = {
+            partition: (max(begin, ranges[partition][0]), min(begin + size, ranges[partition][1]))
+            for partition, begin in begins.items()
+        }
         singly = self._pieces(looked, 1) if size > 1 else pieces
-        after = {one: behind(one, singly[one]) for one in looked}
-        return {one: (start, end if (to := after.get(one)) is None else to) for one, (start, end) in ranges.items()}
+        after = {partition: behind(partition, singly[partition]) for partition in looked}
+        return {
+            partition: (start, end if (to := after.get(partition)) is None else to) for partition, (start, end) in ranges.items()
+        }
 
     def _pieces(self, ranges: Ranges, size: int) -> Mapping[Partition, list[Piece]]:
         """Ranges in pieces of so many offsets, as far as they have records."""
-        found: dict[Partition, list[Piece]] = defaultdict(list)
+        pieces: dict[Partition, list[Piece]] = defaultdict(list)
         for topic, p, begin, time in learning(lambda: self._times(ranges, size).collect()) if ranges else ():
-            found[topic, p].append((begin, time))
-        return found
+            pieces[topic, p].append((begin, time))
+        return pieces
 
     def _times(self, ranges: Ranges, size: int) -> DataFrame:
         from pyspark.sql import functions as F
@@ -120,7 +134,7 @@ class BatchRanges:
         frames = []
         for i, source in enumerate(self.sources):
             for topic in self.topics[source.name]:
-                if mine := {one: found for one, found in ranges.items() if one[0] == topic}:
+                if mine := {partition: offsets for partition, offsets in ranges.items() if partition[0] == topic}:
                     flow = self.reading.flow(source, self.cluster.read(mine), i, lambda _: None)
                     assert not isinstance(flow, Pending)
                     begin = F.col("o")[2] - F.col("o")[2] % F.lit(size)

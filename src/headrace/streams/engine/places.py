@@ -29,12 +29,12 @@ def places(nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], need
         for other in needs(node):
             if other in after:
                 after[other].add(node.name)
-    found: dict[tuple[str, str], int] = {}
-    for parent, given in children.items():
-        reached = [_reached(child.name, after) for child in given]
-        if any(one & other for i, one in enumerate(reached) for other in reached[:i]):
-            found |= {(parent, child.name): number for number, child in enumerate(given)}
-    return found
+    numbers: dict[tuple[str, str], int] = {}
+    for parent, siblings in children.items():
+        reached = [_reached(child.name, after) for child in siblings]
+        if any(behind & earlier for i, behind in enumerate(reached) for earlier in reached[:i]):
+            numbers |= {(parent, child.name): number for number, child in enumerate(siblings)}
+    return numbers
 
 
 def placed(flow: Flow, number: int) -> Flow:
@@ -55,9 +55,9 @@ def _behind(frame: DataFrame, column: str, number: int) -> DataFrame:
 
 
 def _reached(name: str, after: Mapping[str, set[str]]) -> set[str]:
-    found, waiting = {name}, [name]
+    reached, waiting = {name}, [name]
     while waiting:
-        new = after[waiting.pop()] - found
-        found |= new
+        new = after[waiting.pop()] - reached
+        reached |= new
         waiting.extend(new)
-    return found
+    return reached

@@ -48,8 +48,8 @@ class ProcessorLink:
 
     def get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Rows by their keys."""
-        asked = b"".join(map(_with_length, keys))
-        self._socket.sendall(b"g" + _with_length(store.encode()) + struct.pack(">i", len(keys)) + asked)
+        key_bytes = b"".join(map(_with_length, keys))
+        self._socket.sendall(b"g" + _with_length(store.encode()) + struct.pack(">i", len(keys)) + key_bytes)
         return [self._bytes() for _ in keys]
 
     def scan(self, store: str, start: bytes, end: bytes, backwards: bool) -> Iterator[tuple[bytes, bytes]]:
@@ -73,10 +73,10 @@ class ProcessorLink:
         return None if length < 0 else self._exactly(length)
 
     def _exactly(self, count: int) -> bytes:
-        found = self._answers.read(count)
-        if len(found) < count:
+        content = self._answers.read(count)
+        if len(content) < count:
             raise StreamsError("The connection to the stores of the sub-topology has ended.")
-        return found
+        return content
 
 
 def _with_length(content: bytes) -> bytes:

@@ -48,7 +48,7 @@ class ProcessorRows:
         """socket: of the sub-topology's runtime; depth: how many numbers a place has, 0 if that differs."""
         from pyspark import cloudpickle
 
-        self.nodes, self.stores, self.depth = [one.node for one in processors], dict(stores), max(depth, 1)
+        self.nodes, self.stores, self.depth = [processor.node for processor in processors], dict(stores), max(depth, 1)
         self._socket = socket
         # As bytes, so that a worker can be told before where this process finds the modules that the suppliers need.
         self._processors, self._paths = cloudpickle.dumps(list(processors)), list(sys.path)
@@ -60,7 +60,7 @@ class ProcessorRows:
         sys.path.extend(path for path in self._paths if path not in sys.path)
         processors, running = pickle.loads(self._processors), TaskContext.get()
         assert running is not None
-        links = {path: ProcessorLink(path) for path in {self._socket, *(one.socket for one in self.stores.values())}}
+        links = {path: ProcessorLink(path) for path in {self._socket, *(access.socket for access in self.stores.values())}}
         try:
             piece = running.partitionId()
             now, tasks = self._tasks(links[self._socket], piece)
@@ -68,7 +68,7 @@ class ProcessorRows:
             for partition, mine in groupby(rows, lambda row: row[_PARTITION]):
                 yield from _ProcessedTask(self, processors, links, tasks.pop(partition), now, times[partition]).run(mine)
             for partition, left in tasks.items():
-                if any(one.dues is None or one.dues for one in left):
+                if any(task_times.dues is None or task_times.dues for task_times in left):
                     yield from _ProcessedTask(self, processors, links, left, now, times[partition]).run(())
         finally:
             for link in links.values():
@@ -76,21 +76,21 @@ class ProcessorRows:
 
     def _tasks(self, link: ProcessorLink, piece: int) -> tuple[int, dict[int, list[TaskTimes]]]:
         """The time of the clock, and by task what each processor knows of it."""
-        now, found = 0, defaultdict[int, list[TaskTimes]](list)
+        now, by_task = 0, defaultdict[int, list[TaskTimes]](list)
         for node in self.nodes:
             now, tasks = link.begin(node, piece)
             for task in tasks:
-                found[task.partition].append(task)
-        return now, found
+                by_task[task.partition].append(task)
+        return now, by_task
 
     def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
         """By task, those of stores that have one: of the greatest time that has been put into them."""
-        found: dict[int, dict[str, int]] = defaultdict(dict)
-        for name, one in self.stores.items():
-            if one.store.kind is not StoreKind.KEY_VALUE:
+        by_task: dict[int, dict[str, int]] = defaultdict(dict)
+        for name, access in self.stores.items():
+            if access.store.kind is not StoreKind.KEY_VALUE:
                 for task in link.begin(name, piece)[1]:
-                    found[task.partition][name] = task.stream_time
-        return found
+                    by_task[task.partition][name] = task.stream_time
+        return by_task
 
 
 class _ProcessedTask:
@@ -107,24 +107,24 @@ class _ProcessedTask:
         self._out: list[tuple[Any, ...]] = []
         self._time, self._key, self._ahead = now, None, ()  # of the record that is processed
         stores: dict[str, Any] = {}
-        for name, one in rows.stores.items():
-            changed = ChangedRows(links[one.socket], name, 0 if one.shared else self._partition)
+        for name, access in rows.stores.items():
+            changed = ChangedRows(links[access.socket], name, 0 if access.shared else self._partition)
             self._rows_of[name] = changed
-            if one.store.kind is not StoreKind.KEY_VALUE:
+            if access.store.kind is not StoreKind.KEY_VALUE:
                 changed.stream_time = times[name]
-            stores[name] = STORES[one.store.kind](one, changed, lambda: self._time, self._next_keys)
-            if not one.shared and not one.reads_only:
+            stores[name] = STORES[access.store.kind](access, changed, lambda: self._time, self._next_keys)
+            if not access.shared and not access.reads_only:
                 self._changed[name] = changed
-        shared = {name for name, one in rows.stores.items() if one.shared}
+        shared = {name for name, access in rows.stores.items() if access.shared}
         self._members = [
-            _Member(self, number, one, known, {name: stores[name] for name in sorted(shared | one.stores)}, now)
-            for number, (one, known) in enumerate(zip(processors, tasks, strict=True))
+            _Member(self, number, processor, task_times, {name: stores[name] for name in sorted(shared | processor.stores)}, now)
+            for number, (processor, task_times) in enumerate(zip(processors, tasks, strict=True))
         ]
 
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""
-        given = iter(rows)
-        chunk = list(islice(given, _AT_ONCE))
+        remaining = iter(rows)
+        chunk = list(islice(remaining, _AT_ONCE))
         # Records that another operator has forwarded from its own `init` or at its end begin below 0 or above _LAST themselves.
         first, last = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0, _LAST
         for number, member in enumerate(self._members):
@@ -143,7 +143,7 @@ class _ProcessedTask:
                 self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
                 yield from self._passed_on()
             last = max([last, *chunk[-1][_PLACE][:1]])
-            chunk = list(islice(given, _AT_ONCE))
+            chunk = list(islice(remaining, _AT_ONCE))
         for number, member in enumerate(self._members):
             self._time, self._key, self._ahead = member.context.now, None, ()
             member.end([last + 1 + number] * self._depth)
@@ -171,8 +171,8 @@ class _ProcessedTask:
         self._out.append((self._partition, record.timestamp, place, headers, number, *_NOTHING, *pairs))
 
     def _passed_on(self) -> list[tuple[Any, ...]]:
-        found, self._out = self._out, []
-        return found
+        passed_on, self._out = self._out, []
+        return passed_on
 
     def _changes(self) -> Iterator[tuple[Any, ...]]:
         pairs = (None,) * (2 * len(self._members))
@@ -233,9 +233,9 @@ class _Member:
 
     def times(self, partition: int) -> Iterator[tuple[Any, ...]]:
         """When schedules are due, and the stream time (number -1)."""
-        for number, one in enumerate(self.context.schedules):
-            if not one.cancelled and one.kind is PunctuationType.WALL_CLOCK_TIME:
-                yield self._time_row(partition, one.due, number)
+        for number, schedule in enumerate(self.context.schedules):
+            if not schedule.cancelled and schedule.kind is PunctuationType.WALL_CLOCK_TIME:
+                yield self._time_row(partition, schedule.due, number)
         yield self._time_row(partition, self.context.stream_time, -1)
 
     def _time_row(self, partition: int, time: int, number: int) -> tuple[Any, ...]:

@@ -64,19 +64,20 @@ class Program:
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
         stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
-        read = {node.name: found for node in added if (found := owners(node, added))}
+        read = {node.name: stores_read for node in added if (stores_read := owners(node, added))}
         groups = processor_groups(added)
         before = {node.name: (*needs(node), *read.get(node.name, {}).values()) for node in added}
         # What one of a group needs comes before all of it; and within a record they are one after the other.
         whole = {
-            name: tuple(other for one in groups[name] for other in before[one] if other not in groups[name]) for name in groups
+            name: tuple(needed for member in groups[name] for needed in before[member] if needed not in groups[name])
+            for name in groups
         }
 
         def all_before(node: Node) -> tuple[str, ...]:
             return (*before[node.name], *whole.get(node.name, ()))
 
         met = places(added, children, lambda node: (*all_before(node), *groups.get(node.name, ())))
-        watched = _watched(added, {name for found in read.values() for name in found.values()})
+        watched = _watched(added, {name for owner_by_store in read.values() for name in owner_by_store.values()})
         return cls(number, _sorted(added, all_before), children, stores, met, watched, read, groups)
 
     @property
@@ -92,8 +93,8 @@ class Program:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
-            together = [one for one in self.nodes if one.name in self.groups.get(node.name, (node.name,))]
-            if any(unknown.intersection((*needs(one), *self.read.get(one.name, {}).values())) for one in together):
+            together = [member for member in self.nodes if member.name in self.groups.get(node.name, (node.name,))]
+            if any(unknown.intersection((*needs(member), *self.read.get(member.name, {}).values())) for member in together):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
@@ -121,44 +122,44 @@ class Program:
     def flow(self, context: Context, parent: str, child: str) -> Flow:
         """What a node passes on to one of its children."""
         branch = f"{parent}>{child}"
-        found = context.flows[branch if branch in context.flows else parent]
+        parent_flow = context.flows[branch if branch in context.flows else parent]
         place = self.places.get((parent, child))
-        return found if place is None else placed(found, place)
+        return parent_flow if place is None else placed(parent_flow, place)
 
     def parent(self, node: ProcessorNode, index: int = 0) -> Node:
         """A parent of a node, with its own parents."""
-        return next(one for one in self.nodes if one.name == node.parents[index])
+        return next(candidate for candidate in self.nodes if candidate.name == node.parents[index])
 
 
 def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
-    known, rest, found = {node.name for node in nodes}, list(nodes), []
+    names, remaining, in_order = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
-    while rest:
-        ready = [node for node in rest if all(other in done or other not in known for other in needs(node))]
-        found += ready
+    while remaining:
+        ready = [node for node in remaining if all(other in done or other not in names for other in needs(node))]
+        in_order += ready
         done |= {node.name for node in ready}
-        rest = [node for node in rest if node.name not in done]
-    return tuple(found)
+        remaining = [node for node in remaining if node.name not in done]
+    return tuple(in_order)
 
 
 def _watched(nodes: list[Node], read: set[str]) -> frozenset[str]:
     by_name = {node.name: node for node in nodes}
     joins_ = [node.operation for node in nodes if isinstance(node, ProcessorNode)]
-    waiting = [*read, *(one.table for one in joins_ if isinstance(one, ops.StreamTableJoin))]
-    found: set[str] = set()
+    waiting = [*read, *(operation.table for operation in joins_ if isinstance(operation, ops.StreamTableJoin))]
+    watched: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in by_name and name not in found:
-            found.add(name)
+        if name in by_name and name not in watched:
+            watched.add(name)
             waiting.extend(by_name[name].parents)
-    return frozenset(found)
+    return frozenset(watched)
 
 
 def _records(node: ProcessorNode, flows: list[Flow]) -> Records:
-    found = [tables.to_stream(flow) if isinstance(flow, Changes) else flow for flow in flows]
-    if not all(isinstance(flow, Records) for flow in found):
+    converted = [tables.to_stream(flow) if isinstance(flow, Changes) else flow for flow in flows]
+    if not all(isinstance(flow, Records) for flow in converted):
         raise StreamsError(f"{node.name} cannot follow what comes before it.")
-    records = cast("list[Records]", found)
+    records = cast("list[Records]", converted)
     return records[0] if len(records) == 1 else stateless.merged(node.name, records)
 
 
@@ -168,7 +169,9 @@ def _stateless(function: Callable[[str, Any, Records], Records]) -> Operator:
 
 def _pass(program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
     joins_ = [program.parent(node, i) for i in range(len(node.parents))]
-    if len(joins_) == 2 and all(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.StreamJoin) for one in joins_):
+    if len(joins_) == 2 and all(
+        isinstance(side, ProcessorNode) and isinstance(side.operation, ops.StreamJoin) for side in joins_
+    ):
         return _stream_join(program, context, node, cast("list[ProcessorNode]", joins_))
     return flows[0] if len(flows) == 1 else _records(node, flows)
 
@@ -176,9 +179,9 @@ def _pass(program: Program, context: Context, node: ProcessorNode, operation: An
 def _stream_join(program: Program, context: Context, node: ProcessorNode, sides: list[ProcessorNode]) -> Flow:
     left, right = sides
     operation = cast(ops.StreamJoin, left.operation)
-    other = cast(ops.StreamJoin, right.operation)
-    one, two = [cast(Records, context.flows[side.name]) for side in sides]
-    stores = stream_joins.Sides(one, two, other.other_store, operation.other_store)
+    right_operation = cast(ops.StreamJoin, right.operation)
+    left_records, right_records = [cast(Records, context.flows[side.name]) for side in sides]
+    stores = stream_joins.Sides(left_records, right_records, right_operation.other_store, operation.other_store)
     return stream_joins.join(context, node.name, operation, stores)
 
 
@@ -189,16 +192,16 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
 def _process(program: Program, context: Context, node: ProcessorNode, _operation: Any, _flows: list[Flow]) -> Flow:
     if node.name not in context.flows:  # with the first of a group come all of them
         names = program.groups.get(node.name, (node.name,))
-        nodes = [one for one in program.nodes if one.name in names and isinstance(one, ProcessorNode)]
-        together = [_processing(program, context, one, nodes) for one in nodes]
-        found = processors.process(context, together, _stores_of(program, context, nodes))
-        context.flows.update(zip([one.name for one in nodes], found, strict=True))
+        nodes = [member for member in program.nodes if member.name in names and isinstance(member, ProcessorNode)]
+        together = [_processing(program, context, member, nodes) for member in nodes]
+        outputs = processors.process(context, together, _stores_of(program, context, nodes))
+        context.flows.update(zip([member.name for member in nodes], outputs, strict=True))
     return context.flows[node.name]
 
 
 def _processing(program: Program, context: Context, node: ProcessorNode, together: list[ProcessorNode]) -> processors.Processing:
     """A processor with what comes to it from other operators, and those of its group that come right behind it."""
-    names = [one.name for one in together]
+    names = [member.name for member in together]
     outside = [program.flow(context, parent, node.name) for parent in node.parents if parent not in names]
     behind = [child.name for child in program.children[node.name] if child.name in names]
     forwards = tuple((names.index(name), program.places.get((node.name, name))) for name in behind)
@@ -211,17 +214,20 @@ def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -
     """The stores of processors: their own, and the tables that they read."""
     tables_ = {store: owner for node in nodes for store, owner in program.read.get(node.name, {}).items()}
     read = {store: cast(Changes, context.flows[owner]) for store, owner in tables_.items()}
-    own = dict.fromkeys(store for node in nodes for store in node.stores if store not in read)
-    return processors.ProcessorStores(tuple(own), read)
+    own_stores = dict.fromkeys(store for node in nodes for store in node.stores if store not in read)
+    return processors.ProcessorStores(tuple(own_stores), read)
 
 
 def _aggregate(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamAggregate, flows: list[Flow]
 ) -> Flow:
-    given = Pending(_records(node, flows), operation, node.name)
-    if any(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.CogroupMerge) for one in program.children[node.name]):
-        return given
-    return _windowed(operation)(context, node.name, operation, [given])
+    pending = Pending(_records(node, flows), operation, node.name)
+    if any(
+        isinstance(child, ProcessorNode) and isinstance(child.operation, ops.CogroupMerge)
+        for child in program.children[node.name]
+    ):
+        return pending
+    return _windowed(operation)(context, node.name, operation, [pending])
 
 
 def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
@@ -267,9 +273,9 @@ def _join_table(
 def _merge_tables(
     program: Program, context: Context, node: ProcessorNode, operation: ops.TableJoinMerge, flows: list[Flow]
 ) -> Flow:
-    side, other = program.parent(node), program.parent(node, 1)
+    side, other_side = program.parent(node), program.parent(node, 1)
     assert isinstance(side, ProcessorNode) and isinstance(side.operation, ops.TableJoin)
-    left, right = (cast(Changes, program.flow(context, one.parents[0], one.name)) for one in (side, other))
+    left, right = (cast(Changes, program.flow(context, join_side.parents[0], join_side.name)) for join_side in (side, other_side))
     changes = joins.tables(context, node.name, side.operation, left, right)
     return changes if operation.store is None else tables.keep(context, operation.store, changes)
 
@@ -297,14 +303,14 @@ def _look_up(program: Program, context: Context, node: ProcessorNode, operation:
 
 
 def _change(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyChange, flows: list[Flow]) -> Flow:
-    asked = cast(Questions, context.flows[operation.receive])
-    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), asked)
+    registrations = cast(Questions, context.flows[operation.receive])
+    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), registrations)
 
 
 def _respond(
     program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyRespond, flows: list[Flow]
 ) -> Flow:
-    send = next(one for one in program.nodes if one.name == operation.send)
+    send = next(candidate for candidate in program.nodes if candidate.name == operation.send)
     assert isinstance(send, ProcessorNode) and isinstance(send.operation, ops.ForeignKeySend)
     left = cast(Changes, context.flows[send.parents[0]])
     return foreign_keys.respond(node.name, operation, send.operation.extractor, left, cast(Answers, flows[0]))

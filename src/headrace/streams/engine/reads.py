@@ -86,15 +86,15 @@ class StoreReader:
     def between(self, start: bytes, end: bytes | None) -> list[FoundRow]:
         """The rows whose bytes, with those of their times, are not before `start`, and before `end` (None: to the last)."""
         tasks = (self._of_task(partition, start, end) for partition in self._runtime.partitions)
-        return [row for _, row in heapq.merge(*tasks, key=lambda found: found[0])]
+        return [row for _, row in heapq.merge(*tasks, key=lambda entry: entry[0])]
 
     def _of_task(self, partition: int, start: bytes, end: bytes | None) -> Iterable[tuple[bytes, FoundRow]]:
         expired = self.expired.get(partition) if self._log.store.kind in WINDOWED else None
-        for found, row in self._runtime.between(self._name, partition, start, end):
-            length = len(found) - self._tail
-            times = struct.unpack(self._numbers, found[length:])
+        for stored_key, row in self._runtime.between(self._name, partition, start, end):
+            length = len(stored_key) - self._tail
+            times = struct.unpack(self._numbers, stored_key[length:])
             if expired is None or times[0] > expired:
-                yield found, FoundRow(partition, found[:length], times, self._body(row))
+                yield stored_key, FoundRow(partition, stored_key[:length], times, self._body(row))
 
     def count(self) -> int:
         """About how many rows there are."""

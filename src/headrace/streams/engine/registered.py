@@ -53,9 +53,9 @@ class RegistryFormat:
         self._reader = self._converter({})
 
     def _converter(self, more: dict[str, str]) -> RegisteredConverter:
-        found = load(_CLASSES[self._serde.name], dict(self._serde.options) | more, self._part == "key")
-        assert isinstance(found, RegisteredConverter)
-        return found
+        converter = load(_CLASSES[self._serde.name], dict(self._serde.options) | more, self._part == "key")
+        assert isinstance(converter, RegisteredConverter)
+        return converter
 
     @property
     def _text(self) -> str | None:
@@ -67,10 +67,10 @@ class RegistryFormat:
     @cached_property
     def schema(self) -> Schema:
         """The schema of Connect. Raises RegistryUnavailableError, RegistryError, DataError; StreamsError for data without one."""
-        found = self._reader.schema_of(self._text, self._serde.schema or "")
-        if found is None:
+        schema = self._reader.schema_of(self._text, self._serde.schema or "")
+        if schema is None:
             raise StreamsError(f"The schema of Serdes.{self._serde.name}(…) says nothing of its data: streams need their type.")
-        return found
+        return schema
 
     @cached_property
     def type(self) -> DataType:
@@ -98,12 +98,12 @@ class RegistryFormat:
         report = text_of(_UNKNOWN, concat(lit(f"{self._number} "), unknown))
         failure = f"({run.failure()} IS NOT NULL)"
         bad = case([(f"({unknown} IS NOT NULL)", f"cast(raise_error({report}) as boolean)")], failure)
-        found, wrong = (f"{name}{next(_numbers)}" for name in ("read", "bad"))
-        kept = [quoted(name) for name in raw.columns]
-        given = ("topic AS in_topic", f"cast(headers as {HEADERS_TYPE}) AS in_headers", f"{self._part} AS in_part")
-        frame = raw.selectExpr("*", *given)
-        frame = run.scope.apply(frame).selectExpr(*kept, f"{sql} AS {found}", f"{bad} AS {wrong}")
-        return frame, found, wrong
+        value_name, bad_name = (f"{name}{next(_numbers)}" for name in ("read", "bad"))
+        columns = [quoted(name) for name in raw.columns]
+        inputs = ("topic AS in_topic", f"cast(headers as {HEADERS_TYPE}) AS in_headers", f"{self._part} AS in_part")
+        frame = raw.selectExpr("*", *inputs)
+        frame = run.scope.apply(frame).selectExpr(*columns, f"{sql} AS {value_name}", f"{bad} AS {bad_name}")
+        return frame, value_name, bad_name
 
     def written(self, frame: DataFrame, column: str, kind: DataType, topic: str, what: str) -> tuple[DataFrame, str]:
         """The frame with the bytes of a column as one more, whose name is returned; its schema is registered before.
@@ -111,8 +111,8 @@ class RegistryFormat:
         kind: the column's type; what: it is, for messages. Raises StreamsError for data that the schema has no place for.
         """
         writer = self._writer(topic)
-        given = self.schema.same_but(optional=True) if kind.simpleString() == self.type.simpleString() else None
-        value = with_schema(kind, column, given)
+        declared_schema = self.schema.same_but(optional=True) if kind.simpleString() == self.type.simpleString() else None
+        value = with_schema(kind, column, declared_schema)
         try:
             writer.learn_value(value, topic)
         except DataError as error:
@@ -123,10 +123,10 @@ class RegistryFormat:
             data = run.scope.bind(writer.write(run, value))
         failure = run.scope.bind(run.failure())
         sentence = concat(lit(f"The {what} cannot be written: "), f"{failure}.message", f"coalesce({failure}.cause, '')")
-        name, kept = f"written{next(_numbers)}", [quoted(one) for one in frame.columns]
+        name, columns = f"written{next(_numbers)}", [quoted(existing) for existing in frame.columns]
         failed = (f"({failure} IS NOT NULL)", f"cast(raise_error({sentence}) as binary)")
         sql: Sql = case([(f"({column} IS NULL)", "NULL"), failed], data)
-        return run.scope.apply(frame).selectExpr(*kept, f"{sql} AS {name}"), name
+        return run.scope.apply(frame).selectExpr(*columns, f"{sql} AS {name}"), name
 
     def _writer(self, topic: str) -> RegisteredConverter:
         """What writes to a topic: with the serde's schema, registered there if it was given as a text."""
@@ -169,9 +169,9 @@ def learning(action: Callable[[], T], again: Callable[[], None] = lambda: None) 
 
 def _learn(error: BaseException) -> bool:
     """Learn the schemas that an error reports as unknown; whether it does."""
-    found = False
+    learned = False
     for number, _, text in (report.partition(" ") for report in reports(_UNKNOWN, error)):
         if number in _BY_NUMBER and text:
-            found = True
+            learned = True
             _BY_NUMBER[number].learn([text])
-    return found
+    return learned

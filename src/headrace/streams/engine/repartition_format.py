@@ -76,7 +76,7 @@ def _bytes(first: Column | int, count: Column | int) -> Column:
     from pyspark.sql import Column
     from pyspark.sql import functions as F
 
-    start, length = (one if isinstance(one, Column) else F.lit(one) for one in (first, count))
+    start, length = (bound if isinstance(bound, Column) else F.lit(bound) for bound in (first, count))
     return F.substr(F.col("value"), start, length)
 
 

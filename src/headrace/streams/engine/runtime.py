@@ -151,19 +151,19 @@ class TaskRuntime:
 
     def get(self, store: str, key: bytes) -> bytes | None:
         """A row, in whatever task: time and value."""
-        found = self._java.get(store, key)
-        return None if found is None else bytes(found)
+        row = self._java.get(store, key)
+        return None if row is None else bytes(row)
 
     def between(self, store: str, partition: int, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         """The rows of a task from a key on, before another one (None: to its last), in their order: key, time and value."""
         prefix = partition.to_bytes(4, "big")
         begin, stop = prefix + start, (partition + 1).to_bytes(4, "big") if end is None else prefix + end
         while True:
-            found = _parts(bytes(self._java.range(store, begin, stop, _ROWS_AT_ONCE)))
-            yield from ((key[4:], row) for key, row in zip(found[::2], found[1::2], strict=True))
-            if len(found) < 2 * _ROWS_AT_ONCE:
+            parts = _parts(bytes(self._java.range(store, begin, stop, _ROWS_AT_ONCE)))
+            yield from ((key[4:], row) for key, row in zip(parts[::2], parts[1::2], strict=True))
+            if len(parts) < 2 * _ROWS_AT_ONCE:
                 return
-            begin = found[-2] + b"\0"
+            begin = parts[-2] + b"\0"
 
     def load(self, store: str, rows: DataFrame) -> None:
         """Put rows into a store, those of a key in their order: p, key, value (NULL deletes), t."""
@@ -198,9 +198,9 @@ class TaskRuntime:
 
     def ends(self) -> dict[tuple[str, int], int] | None:
         """Where the topics end that are followed, as far as is known; None if they are not followed (any more)."""
-        found = self._java.ends() if self.following else None
-        self.following = found is not None
-        return None if found is None else {(topic, int(p)): int(end) for topic, p, end in _values(found)}
+        lines = self._java.ends() if self.following else None
+        self.following = lines is not None
+        return None if lines is None else {(topic, int(p)): int(end) for topic, p, end in _values(lines)}
 
     def socket(self) -> str:
         """Where processors in Python workers reach the stores."""
@@ -342,7 +342,7 @@ class TaskRuntime:
 
         jvm = self._jvm
         every = [attributes.apply(i) for i in range(attributes.size())]
-        by = jvm.PythonUtils.toSeq([one for one in every if one.name() == partition])
+        by = jvm.PythonUtils.toSeq([attribute for attribute in every if attribute.name() == partition])
         physical = jvm.org.apache.spark.sql.catalyst.plans.physical
         layout = physical.UnknownPartitioning(0) if partition is None else physical.HashPartitioning(by, self._pieces)
         none, session = jvm.scala.Option.empty(), self.spark._jsparkSession
@@ -355,12 +355,12 @@ class TaskRuntime:
 
 def _parts(source: bytes) -> list[bytes]:
     """What stands in bytes, each with its length in front of it."""
-    found, position = [], 0
+    parts, position = [], 0
     while position < len(source):
         begin = position + 4
         position = begin + int.from_bytes(source[position:begin], "big")
-        found.append(source[begin:position])
-    return found
+        parts.append(source[begin:position])
+    return parts
 
 
 def _lines(rows: Iterable[Iterable[object]]) -> str:

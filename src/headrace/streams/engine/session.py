@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def session(conf: Mapping[str, str], given: SparkSession | None = None) -> SparkSession:
-    """A session that shares the process's context, or that of `given`. conf: the user's `spark.*` settings, which win.
+def session(conf: Mapping[str, str], parent: SparkSession | None = None) -> SparkSession:
+    """A session that shares the process's context, or that of `parent`. conf: the user's `spark.*` settings, which win.
 
     Raises SetupError as `headrace.spark.session` does.
     """
-    own = (given or process_session(conf)).newSession()
-    slots = str(own.sparkContext.defaultParallelism)
+    new_session = (parent or process_session(conf)).newSession()
+    slots = str(new_session.sparkContext.defaultParallelism)
     # Batches are small and look alike: plans that are made once, and shuffles of as many pieces as there are slots.
     settings = {
         "spark.sql.adaptive.enabled": "false",
@@ -32,5 +32,5 @@ def session(conf: Mapping[str, str], given: SparkSession | None = None) -> Spark
         **settings,
         **{k: v for k, v in conf.items() if k.startswith("spark.sql.") and "extensions" not in k},
     }.items():
-        own.conf.set(key, value)
-    return own
+        new_session.conf.set(key, value)
+    return new_session

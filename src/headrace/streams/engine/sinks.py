@@ -85,10 +85,10 @@ def _frame(flow: Flow) -> DataFrame:
     return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
 
 
-def _default(given: Serde | None, kind: DataType, internal: bool) -> Serde:
+def _default(default: Serde | None, kind: DataType, internal: bool) -> Serde:
     """The default serde where it writes this type, else what the type asks for: a user sees it in the topic's documentation."""
-    if given is not None and not internal and formats.type_of(given).simpleString() == kind.simpleString():
-        return given
+    if default is not None and not internal and formats.type_of(default).simpleString() == kind.simpleString():
+        return default
     return formats.inferred(kind)
 
 
@@ -101,14 +101,16 @@ def _topic(node: SinkNode, topics: SinkTopics) -> Column:
     return column(apply(node.topic, node.name, F.col("k"), F.col("v"), context))
 
 
-def _partition(node: SinkNode, topics: SinkTopics, answers: bool) -> Column:
-    """The partition of each row, NULL where the producer chooses. answers: go back to where they were asked."""
+def _partition(node: SinkNode, topics: SinkTopics, is_response: bool) -> Column:
+    """The partition of each row, NULL where the producer chooses. is_response: of a foreign-key join, which goes to the
+    partition of its subscription.
+    """
     from pyspark.sql import functions as F
 
     partitioner = node.produced.partitioner
     if partitioner is None:
-        return F.col("home") if answers else F.lit(None).cast("int")
+        return F.col("home") if is_response else F.lit(None).cast("int")
     assert isinstance(node.topic, str)  # else `refused`
     full = topics.full(node.topic)
-    given: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
-    return column(given).cast("int")
+    partition: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
+    return column(partition).cast("int")

@@ -44,8 +44,8 @@ def consumer(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of a consumer that reads ranges of offsets."""
     # A consumer that closes waits for its last fetch, which by default waits half a second for news. And who
     # reads a topic that is gone must not create it.
-    own = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
-    return {**READ_AT_ONCE, **settings, **own}
+    required = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
+    return {**READ_AT_ONCE, **settings, **required}
 
 
 class KafkaTopics:
@@ -66,7 +66,7 @@ class KafkaTopics:
             starts.setdefault(topic, {})[partition] = start
             ends.setdefault(topic, {})[partition] = end
         reader = self._spark.read.format("kafka").options(**self._options)
-        reader = reader.option("assign", json.dumps({topic: sorted(found) for topic, found in starts.items()}))
+        reader = reader.option("assign", json.dumps({topic: sorted(partitions) for topic, partitions in starts.items()}))
         reader = reader.option("startingOffsets", offsets_json(starts)).option("endingOffsets", offsets_json(ends))
         frame = reader.option("includeHeaders", "true").load()
         time = F.unix_millis("timestamp").alias("t")

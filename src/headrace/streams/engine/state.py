@@ -54,13 +54,13 @@ class StoreTable:
         from pyspark.sql import functions as F
 
         if self._log.versioned:
-            found = self.version(frame, F.lit(_ALWAYS), keys)
-            return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
-        partition, *rest = list(keys or self.layout.names)
-        key = self._log.key(dict(zip(self.layout.names[1:], map(F.col, rest), strict=True)))
+            looked_up = self.version(frame, F.lit(_ALWAYS), keys)
+            return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
+        partition, *key_columns = list(keys or self.layout.names)
+        key = self._log.key(dict(zip(self.layout.names[1:], map(F.col, key_columns), strict=True)))
         row = F.call_function("headrace_state_get", *self._where(), F.col(partition).cast("int"), key)
-        found = frame.withColumn("__row", row)
-        return found.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
+        looked_up = frame.withColumn("__row", row)
+        return looked_up.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
 
     def version(self, frame: DataFrame, time: Column, keys: Sequence[str] | None = None) -> DataFrame:
         """Add `sv` and `st`, value and time of the last version of p and k that is not after a time: `sv` is NULL for one that
@@ -71,8 +71,8 @@ class StoreTable:
         partition, name = keys or ("p", "k")
         key = self._log.key({"k": F.col(name)}, whole=False)
         row = F.call_function("headrace_state_version", *self._where(), F.col(partition).cast("int"), key, time.cast("bigint"))
-        found = frame.withColumn("__row", row)
-        return found.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
+        looked_up = frame.withColumn("__row", row)
+        return looked_up.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
 
     def row_of_version(self, partition: Column, key: Column, time: Column) -> Column:
         """The bytes of a version, time and then value, NULL if there is none of this time."""
@@ -96,34 +96,34 @@ class StoreTable:
         rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, F.lit(tail))
         return self._decoded(rows, without)
 
-    def due(self, asked: DataFrame, last: Column, first: Column | None = None) -> DataFrame:
+    def due(self, tasks: DataFrame, last: Column, first: Column | None = None) -> DataFrame:
         """The rows whose time is not after `last` and not before `first`, of some tasks: `Layout.names`, `v`, `t`.
 
-        asked: p, each once, and what the times are made of.
+        tasks: p, each once, and the columns that the times are computed from.
         """
         from pyspark.sql import functions as F
 
         assert self.index is not None
         rows = self.index.between(F.col("p"), F.lit(0) if first is None else first, last)
-        return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
+        return tasks.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
-    def oldest(self, asked: DataFrame, last: Column, count: Column, size: Column) -> DataFrame:
+    def oldest(self, tasks: DataFrame, last: Column, count: Column, size: Column) -> DataFrame:
         """The rows that are due at `last`, and of the others the oldest, at least so many with so many bytes: as `due` has them.
 
-        asked: p, each once, and what the numbers are made of.
+        tasks: p, each once, and the columns that the numbers are computed from.
         """
         from pyspark.sql import functions as F
 
         assert self.index is not None
         rows = self.index.oldest(F.col("p"), last, count, size)
-        return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
+        return tasks.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
     def _decoded(self, rows: Column, without: str = "") -> Column:
         from pyspark.sql import functions as F
 
-        def row(one: Column) -> Column:
-            columns = [column for column in self._log.keys(one["key"]) if column[0] != without]
-            value, time = self._value(one["value"]), _time(one["value"])
+        def row(stored_row: Column) -> Column:
+            columns = [column for column in self._log.keys(stored_row["key"]) if column[0] != without]
+            value, time = self._value(stored_row["value"]), _time(stored_row["value"])
             return F.struct(*[column.alias(name) for name, column in columns], value.alias("v"), time.alias("t"))
 
         return F.transform(rows, row)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _REST_S = 0.1  # without a record after a batch, until its end is committed
-_LOOK_S = 1.0  # between two looks at topics of which nothing comes
+_OFFSETS_INTERVAL_S = 1.0  # between two looks at topics of which nothing comes
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ class StreamTask:
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
     _ends: Mapping[Partition, int] = field(default_factory=dict)  # at the beginning
-    _look_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
+    _ask_offsets_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
 
     @property
     def sinks(self) -> set[str]:
@@ -92,31 +92,31 @@ class StreamTask:
 
     def sketch(self) -> bool:
         """Go through the nodes as far as the formats of internal topics are known; whether that tells those of others."""
-        known, context = len(self.reading.topics.wires), Context(self.memory)
+        count_before, context = len(self.reading.topics.wires), Context(self.memory)
         self.program.sketch(context, self._inputs(context, self.reading.is_known), self.reading.topics)
-        return len(self.reading.topics.wires) > known
+        return len(self.reading.topics.wires) > count_before
 
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
         if self.transactions is not None:
             self.transactions.begin(self.memory.runtime)
         self._lost, self._unfinished = False, {}
-        found = self.cluster.committed(self.partitions)
-        first = first_offsets(self.cluster, [p for p in self.partitions if p not in found], self.reset)
-        notes = {partition: json.loads(text) for partition, (_, text) in found.items() if text}
-        self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
-        self.number = max((int(one["n"]) for one in notes.values()), default=0)
-        self._pending = {p: (self.positions[p], int(one["to"])) for p, one in notes.items() if "to" in one}
+        committed = self.cluster.committed(self.partitions)
+        first = first_offsets(self.cluster, [p for p in self.partitions if p not in committed], self.reset)
+        notes = {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
+        self.positions = first | {partition: offset for partition, (offset, _) in committed.items()}
+        self.number = max((int(metadata["n"]) for metadata in notes.values()), default=0)
+        self._pending = {p: (self.positions[p], int(metadata["to"])) for p, metadata in notes.items() if "to" in metadata}
         self.memory.set_clocks(clocks_of(notes))
         require_filled(notes, self.memory)
         require_same_stores(notes, self._signatures())
         stores = StoreRestore(self.memory, self.cluster, self.partitions)
         pending = {p: self.number for _, p in self._pending}
         self._written = written_of(notes)
-        stores.from_changelogs(pending, self._written, lambda topic, rows: bool(found) or self._is_true(topic, rows))
+        stores.from_changelogs(pending, self._written, lambda topic, rows: bool(committed) or self._is_true(topic, rows))
         self._ends = self._go_back(restoring=True)
         for store, topic in self.source_changelogs.items():
-            source = next(one for one in self.program.sources if topic in self.topics[one.name])
+            source = next(node for node in self.program.sources if topic in self.topics[node.name])
             stores.from_source(store, topic, self.positions, lambda raw, source=source: self.reading.flow(source, raw, 0))
         if self._pending:
             log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
@@ -133,10 +133,10 @@ class StreamTask:
             self.recover()
         ends = self.cluster.ends(self.memory.runtime, self._starts())
         ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
-        asked = time.monotonic()
-        if ends is None or (not ranges and asked > self._look_at):
+        now = time.monotonic()
+        if ends is None or (not ranges and now > self._ask_offsets_at):
             ends = self._go_back()
-            ranges, self._look_at = self._unfinished or self.ranges.of(self.positions, ends), asked + _LOOK_S
+            ranges, self._ask_offsets_at = self._unfinished or self.ranges.of(self.positions, ends), now + _OFFSETS_INTERVAL_S
             if not ranges and self.dirty:
                 self.rest()
         if not ranges and self.is_due():
@@ -148,7 +148,7 @@ class StreamTask:
         if self.transactions is None:  # says as well that the batch before is done
             self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        self._unfinished, self._look_at = {}, time.monotonic() + _REST_S
+        self._unfinished, self._ask_offsets_at = {}, time.monotonic() + _REST_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics |= {"batch-ms": (time.monotonic() - begin) * 1000, **self.memory.runtime.figures()}
@@ -184,7 +184,7 @@ class StreamTask:
         of this task's that failed cannot be done again without its records.
         """
         ends = dict(self._ends)
-        for partition, end in (one for task in tasks for one in task.memory.runtime.written().items()):
+        for partition, end in (entry for task in tasks for entry in task.memory.runtime.written().items()):
             ends[partition] = max(end, ends.get(partition, 0))
         mine = [p for p in self.partitions if p[0] in topics]
         return {p[0] for p in mine if p in self._unfinished or ends.get(p, 0) > self.positions[p]}
@@ -228,18 +228,18 @@ class StreamTask:
         ends = self.cluster.offsets(self.partitions, "latest")
         read = self.positions | {p: end for p, (_, end) in (self._pending | dict(self._unfinished)).items()}
         for partition in [p for p, end in ends.items() if end < read[p]]:
-            topic, which = partition[0], self.reset.get(partition[0], "earliest")
+            topic, policy = partition[0], self.reset.get(partition[0], "earliest")
             sentence = (
                 f"{topic}-{partition[1]} ends at offset {ends[partition]}, but has been read up to {read[partition]}: it was "
                 "created again, or records were lost."
             )
             if topic in self.internal and not restoring:
                 raise RetriableError(sentence)
-            if which == "none" or partition in self._unfinished:
-                raise StreamsError(f"{sentence} auto.offset.reset is none." if which == "none" else sentence)
-            log.warning("%s It is read on from its %s record.", sentence, which)
+            if policy == "none" or partition in self._unfinished:
+                raise StreamsError(f"{sentence} auto.offset.reset is none." if policy == "none" else sentence)
+            log.warning("%s It is read on from its %s record.", sentence, policy)
             self._pending.pop(partition, None)
-            self.positions |= self.cluster.offsets([partition], which)
+            self.positions |= self.cluster.offsets([partition], policy)
             self.memory.runtime.following = False
         if not self.memory.runtime.following:  # at the start, and when a consumer could not go on
             self._skip_gone()
@@ -250,15 +250,15 @@ class StreamTask:
         for partition, first in self.cluster.offsets(self.partitions, "earliest").items():
             if first <= self.positions[partition]:
                 continue
-            which = self.reset.get(partition[0], "earliest")
+            policy = self.reset.get(partition[0], "earliest")
             sentence = (
                 f"{partition[0]}-{partition[1]} begins at offset {first}, but has been read up to {self.positions[partition]}: "
                 "the records between them have been deleted."
             )
-            if which == "none" or partition in self._unfinished or partition in self._pending:
+            if policy == "none" or partition in self._unfinished or partition in self._pending:
                 raise StreamsError(sentence)
-            log.warning("%s It is read on from its %s record.", sentence, which)
-            self.positions |= self.cluster.offsets([partition], which)
+            log.warning("%s It is read on from its %s record.", sentence, policy)
+            self.positions |= self.cluster.offsets([partition], policy)
 
     def _commit(self, to: Mapping[Partition, int]) -> None:
         self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
@@ -292,14 +292,14 @@ class StreamTask:
         self.program.run(context, self._inputs(context, lambda _: True), self.reading.topics)
         return context
 
-    def _inputs(self, context: Context, wanted: Callable[[SourceNode], bool]) -> dict[str, Flow]:
+    def _inputs(self, context: Context, select: Callable[[SourceNode], bool]) -> dict[str, Flow]:
         """What comes from the sources, in whatever batch."""
-        found: dict[str, Flow] = {}
+        inputs: dict[str, Flow] = {}
         for number, source in enumerate(self.program.sources):
-            if wanted(source):
+            if select(source):
                 raw = self.memory.runtime.input(source.name, RAW, "partition")
-                found[source.name] = self.reading.flow(source, raw, number, partial(self._leave_out, context))
-        return found
+                inputs[source.name] = self.reading.flow(source, raw, number, partial(self._leave_out, context))
+        return inputs
 
     def _leave_out(self, context: Context, records: DataFrame) -> None:
         context.skip(records)
@@ -312,7 +312,7 @@ class StreamTask:
             if self._program_job is not None:
                 self._context = self._planned()
             assert self._context is not None
-            self._volatile = is_volatile(one.frame for one in self._context.outputs)
+            self._volatile = is_volatile(output.frame for output in self._context.outputs)
             self._program_job = self.memory.runtime.program(self._context.outputs)
         return self._program_job
 
@@ -342,7 +342,7 @@ class StreamTask:
 
     def _leave_out_one(self, ranges: Ranges, failure: RecordFailedError) -> None:
         """Write a record to the dead letter topic, if there is one, and continue behind it."""
-        ((topic, partition), (offset, _)) = next(one for one in ranges.items() if one[1][0] < one[1][1])
+        ((topic, partition), (offset, _)) = next(item for item in ranges.items() if item[1][0] < item[1][1])
         log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
         self.metrics["dropped"] += 1
         runtime, to = self.memory.runtime, self.reading.dead_letter_topic
@@ -396,5 +396,5 @@ class StreamTask:
                     shown.show(row)
             self.memory.apply(clocks)
         except Exception as error:  # what is written is written: only a restore tells what the stores hold
-            found = failure.as_error(error, "The results of a batch could not be taken into the stores")
-            raise StreamsError(str(found)) from error
+            translated = failure.as_error(error, "The results of a batch could not be taken into the stores")
+            raise StreamsError(str(translated)) from error

@@ -36,8 +36,8 @@ class TimeIndex:
         """What changes with rows that come and go, as a store has it: p, key, value, t, old. updates: those of the store."""
         from pyspark.sql import functions as F
 
-        what = "(v is null) <> (ov is null)" if self._size is None else "v is not null or ov is not null"
-        changed = updates.where(what).withColumn("gone", F.col("v").isNull())
+        condition = "(v is null) <> (ov is null)" if self._size is None else "v is not null or ov is not null"
+        changed = updates.where(condition).withColumn("gone", F.col("v").isNull())
         return self._rows(changed.withColumn("v", F.coalesce("v", "ov")), F.col("gone"))
 
     def fill(self, rows: DataFrame) -> None:
@@ -71,7 +71,7 @@ class TimeIndex:
         from pyspark.sql import functions as F
 
         ids = F.lit(self._runtime.id), F.lit(self._store), F.lit(self.name)
-        numbers = (one.cast("bigint") for one in (last, rows, size))
+        numbers = (number.cast("bigint") for number in (last, rows, size))
         return F.call_function("headrace_state_oldest", *ids, partition.cast("int"), *numbers)
 
     def total(self, partition: Column, *, size: bool) -> Column:
@@ -81,13 +81,13 @@ class TimeIndex:
         ids = F.lit(self._runtime.id), F.lit(self.name)
         return F.call_function("headrace_state_total", *ids, partition.cast("int"), F.lit(size))
 
-    def _rows(self, rows: DataFrame, gone: Column) -> DataFrame:
+    def _rows(self, rows: DataFrame, deleted: Column) -> DataFrame:
         from pyspark.sql import functions as F
 
         row = self._log.key({name: F.col(name) for name in self._log.layout.names[1:]})
         key = F.concat(F.call_function("headrace_long_bytes", self._time.cast("bigint"), F.lit(8)), row)
         content = F.lit(b"") if self._size is None else formats.long_bytes(self._size.cast("bigint"))
-        value = F.when(~gone, content)
+        value = F.when(~deleted, content)
         old = F.lit(None).cast("binary")
         return rows.select(
             F.col("p").cast("int").alias("p"), key.alias("key"), value.alias("value"), F.col("t").cast("bigint").alias("t"),

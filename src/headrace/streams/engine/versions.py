@@ -24,11 +24,11 @@ def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Se
     place = grouped.schema[items].dataType.elementType.names[0]  # type: ignore[attr-defined]
     before = F.struct(F.col("sv").cast(kind).alias("v"), F.expr(f"cast(array() as array<{kind.simpleString()}>)").alias("all"))
 
-    def add(found: Column, item: Column) -> Column:
-        value = step(found["v"], item)
-        return F.struct(value.alias("v"), F.array_append(found["all"], value).alias("all"))
+    def add(state: Column, item: Column) -> Column:
+        value = step(state["v"], item)
+        return F.struct(value.alias("v"), F.array_append(state["all"], value).alias("all"))
 
-    values = F.aggregate(items, before, add, lambda found: found["all"])
+    values = F.aggregate(items, before, add, lambda state: state["all"])
     return _listed(grouped, F.transform(items, lambda item: item[place]), values, names)
 
 
@@ -49,11 +49,13 @@ def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column
     kinds = kind_of(left.versions, "v"), kind_of(right.versions, "v")
     nothing = [F.lit(None).cast(f"struct<v:{kind.simpleString()}>") for kind in kinds]
     value = F.struct("v")
-    one = left.versions.select("p", "k", "o", "at", value.alias("l"), nothing[1].alias("r"))
-    two = right.versions.select("p", "k", "o", "at", nothing[0].alias("l"), value.alias("r"))
+    left_versions = left.versions.select("p", "k", "o", "at", value.alias("l"), nothing[1].alias("r"))
+    right_versions = right.versions.select("p", "k", "o", "at", nothing[0].alias("l"), value.alias("r"))
     until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     last = [F.last(side, ignorenulls=True).over(until_now).alias(side) for side in ("l", "r")]
-    frame = left.lookup(one.unionByName(two).select("p", "k", "o", "at", *last)).withColumnsRenamed({"sv": "lv", "st": "lt"})
+    frame = left.lookup(left_versions.unionByName(right_versions).select("p", "k", "o", "at", *last)).withColumnsRenamed(
+        {"sv": "lv", "st": "lt"}
+    )
     frame = right.lookup(frame).withColumnsRenamed({"sv": "rv", "st": "rt"})
     sides = [F.when(F.col(side).isNotNull(), F.col(side)["v"]).otherwise(F.col(f"{side}v")) for side in ("l", "r")]
     return frame.select("p", "k", row(*sides).alias("v"), "o", "at")

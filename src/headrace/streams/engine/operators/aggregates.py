@@ -31,7 +31,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     table, kind = stored(context, node, operation, inputs)
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)
-    kinds = [kind_of(given.records.frame, "v") for given in inputs]
+    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
     listed = None if _counts(inputs) else fold.ordered([F.col("s")], _values(inputs), kinds)
     grouped = rows.groupBy(*names).agg(
         (F.count(F.lit(1)) if listed is None else listed).alias("x"),
@@ -68,7 +68,7 @@ def _versions(table: StoreTable, rows: DataFrame, inputs: list[Pending], kind: D
     places = rows if isinstance(kind_of(rows, "s"), ArrayType) else rows.withColumn("s", F.array("s"))
     if _counts(inputs):
         return counted(table.lookup(places.groupBy(*names).agg(F.sort_array(F.collect_list("s")).alias("x"))), "x", names)
-    listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(given.records.frame, "v") for given in inputs])
+    listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(pending.records.frame, "v") for pending in inputs])
     return folded(table.lookup(places.groupBy(*names).agg(listed.alias("x"))), "x", kind, _step(inputs, kind), names)
 
 
@@ -93,11 +93,11 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     from pyspark.sql import functions as F
 
     frame: DataFrame | None = None
-    kinds = [kind_of(one.records.frame, "v") for one in inputs]
-    wanted = "k is not null and v is not null" if operation.windows is None else "k is not null"
-    for number, given in enumerate(inputs):
+    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
+    condition = "k is not null and v is not null" if operation.windows is None else "k is not null"
+    for number, pending in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        part = given.records.frame.where(wanted)
+        part = pending.records.frame.where(condition)
         part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
         frame = part if frame is None else frame.unionByName(part)
     assert frame is not None
@@ -133,10 +133,10 @@ def _step(inputs: list[Pending], kind: DataType) -> Step:
 
     def step(before: Column, item: Column) -> Column:
         result: Column | None = None
-        for number, given in reversed(list(enumerate(inputs))):
-            operation, value = given.operation.aggregation, item[f"v{number}"]
-            new = fold.added(operation, given.node, F.col("k"), value, before, kind)
-            if given.operation.windows is not None:
+        for number, pending in reversed(list(enumerate(inputs))):
+            operation, value = pending.operation.aggregation, item[f"v{number}"]
+            new = fold.added(operation, pending.node, F.col("k"), value, before, kind)
+            if pending.operation.windows is not None:
                 new = fold.unless_lost(new, value, before)
             result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
         assert result is not None
@@ -172,8 +172,8 @@ def changes(
         "p", windowed(size).alias("k"), F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")
     )
 
-    def lookup(asked: DataFrame) -> DataFrame:
-        opened = asked.withColumns({"__k": F.col("k")["key"], "__w": F.col("k")["start"]})
+    def lookup(lookup_keys: DataFrame) -> DataFrame:
+        opened = lookup_keys.withColumns({"__k": F.col("k")["key"], "__w": F.col("k")["start"]})
         return table.lookup(opened, ["p", "__k", "__w"]).drop("__k", "__w")
 
     if versions is not None:

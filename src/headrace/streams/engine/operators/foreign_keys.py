@@ -35,38 +35,47 @@ def send(node: str, operation: ForeignKeySend, left: Changes) -> Questions:
     from pyspark.sql import functions as F
 
     old, new = _foreign_keys(node, operation.extractor)
-    ended = F.when(
+    unsubscribe = F.when(
         F.col("fo").isNotNull() & ~F.col("fo").eqNullSafe(F.col("fn")),
         F.struct(F.col("fo").alias("k"), F.lit(_END).alias("ask"), _hash(left, F.col("old")).alias("hash")),
     )
     # A row that asked for nothing before has no result that an answer would have to take away.
     always = F.lit(operation.kind is JoinKind.LEFT) | F.col("fo").isNotNull()
-    ask = F.when(always, F.lit(_ASK)).otherwise(F.lit(_ASK_FOR_A_ROW))
-    asked = F.when(
+    subscribe_kind = F.when(always, F.lit(_ASK)).otherwise(F.lit(_ASK_FOR_A_ROW))
+    subscribe = F.when(
         F.col("fn").isNotNull(),
-        F.struct(F.col("fn").alias("k"), ask.alias("ask"), _hash(left, F.col("new")).alias("hash")),
+        F.struct(F.col("fn").alias("k"), subscribe_kind.alias("ask"), _hash(left, F.col("new")).alias("hash")),
     )
 
     def frame() -> DataFrame:
         rows = left.frame.withColumns({"fo": old, "fn": new})
-        rows = rows.select("p", "k", "t", "o", F.explode(F.array(ended, asked)).alias("x")).where("x is not null")
+        rows = rows.select("p", "k", "t", "o", F.explode(F.array(unsubscribe, subscribe)).alias("x")).where("x is not null")
         home = F.col("p").cast("int").alias("home")
         return rows.select("p", "x.k", F.col("k").alias("v"), "x.ask", "x.hash", home, "t", "o")
 
     return Questions(checked(frame, node))
 
 
-def receive(context: Context, store: str, questions: Questions) -> Questions:
+def receive(context: Context, store: str, registrations: Questions) -> Questions:
     """Keep who wants which row; passes on the last question of each pair of rows."""
     from pyspark.sql import functions as F
 
     key = F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k")
-    last = questions.frame.groupBy("p", key).agg(F.max_by(F.struct("ask", "hash", "home", "t", "o"), "o").alias("x"))
+    last = registrations.frame.groupBy("p", key).agg(F.max_by(F.struct("ask", "hash", "home", "t", "o"), "o").alias("x"))
     table = _subscribers(context, store, last)
-    kept = F.when(F.col("x.ask") != F.lit(_END), F.struct("x.hash", "x.home"))
+    subscription = F.when(F.col("x.ask") != F.lit(_END), F.struct("x.hash", "x.home"))
     cut = context.cut(
         table.lookup(last).select(
-            "p", "k", kept.alias("v"), "x.t", F.col("sv").alias("ov"), F.col("st").alias("ot"), "x.o", "x.ask", "x.hash", "x.home"
+            "p",
+            "k",
+            subscription.alias("v"),
+            "x.t",
+            F.col("sv").alias("ov"),
+            F.col("st").alias("ot"),
+            "x.o",
+            "x.ask",
+            "x.hash",
+            "x.home",
         )
     )
     context.put(store, cut.where("v is not null or ov is not null"))
@@ -74,24 +83,27 @@ def receive(context: Context, store: str, questions: Questions) -> Questions:
     return Questions(cut.select(*columns, F.col("ov").isNotNull().alias("known")))
 
 
-def look_up(node: str, questions: Questions, right: Changes) -> Answers:
+def look_up(node: str, registrations: Questions, right: Changes) -> Answers:
     """The answers to the questions of this batch: the row that the right table has after it."""
     from pyspark.sql import functions as F
 
     if right.lookup is None:
         raise StreamsError(f"{node}: the right table of this join is kept nowhere; give it a store with Materialized.")
-    asked, there = kind_of(questions.frame, "k").simpleString(), kind_of(right.frame, "k").simpleString()
-    if asked != there:
-        raise StreamsError(f"{node}: the foreign keys are of type {asked}, but the keys of the right table of type {there}.")
-    looked = _after(right, questions.frame)
+    types = [kind_of(frame, "k").simpleString() for frame in (registrations.frame, right.frame)]
+    if types[0] != types[1]:
+        raise StreamsError(
+            f"{node}: the foreign keys are of type {types[0]}, but the keys of the right table of type {types[1]}."
+        )
+    looked_up = _after(right, registrations.frame)
     row = F.when(F.col("ask") != F.lit(_END), F.col("row"))
-    wanted = (F.col("ask") != F.lit(_ASK_FOR_A_ROW)) | F.col("row").isNotNull() | F.col("known")
+    needs_response = (F.col("ask") != F.lit(_ASK_FOR_A_ROW)) | F.col("row").isNotNull() | F.col("known")
     time = F.greatest("t", F.when(row.isNotNull(), F.col("row_t")))
-    found = looked.where(wanted).select("p", F.col("v").alias("k"), row.alias("v"), "hash", "home", time.alias("t"), "o")
-    return Answers(found)
+    columns = ["p", F.col("v").alias("k"), row.alias("v"), "hash", "home", time.alias("t"), "o"]
+    responses = looked_up.where(needs_response).select(columns)
+    return Answers(responses)
 
 
-def change(context: Context, store: str, right: Changes, asked: Questions) -> Answers:
+def change(context: Context, store: str, right: Changes, registrations: Questions) -> Answers:
     """The answers to those who want rows that have changed. asked: what has been asked in this batch, which `look_up` answers."""
     from pyspark.sql import functions as F
 
@@ -101,33 +113,33 @@ def change(context: Context, store: str, right: Changes, asked: Questions) -> An
     fk = F.to_json(F.struct(F.col("fk").cast(_key_of(context, store)).alias("fk")), {"ignoreNullFields": "false"})
     prefix = F.concat(F.substr(fk, F.lit(1), F.length(fk) - F.lit(1)), F.lit(",")).cast("binary")
     rows = changed.withColumn("x", F.explode(context.memory.tables[store].beginning(F.col("p"), prefix)))
-    pairs = asked.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
+    pairs = registrations.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
     met = rows.select("p", "x.k", "x.v", "x.t", "row", "row_t", "o").join(pairs, ["p", "k"], "left_anti")
     return Answers(
         met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", F.col("row_t").alias("t"), "o")
     )
 
 
-def respond(node: str, operation: ForeignKeyRespond, extractor: Function, left: Changes, answers: Answers) -> Records:
+def respond(node: str, operation: ForeignKeyRespond, extractor: Function, left: Changes, responses: Answers) -> Records:
     """The rows of the join that have changed; those that are gone have no value."""
     from pyspark.sql import functions as F
 
     if left.lookup is None:
         raise StreamsError(f"{node}: the left table of this join is kept nowhere; give it a store with Materialized.")
     inner = operation.kind is JoinKind.INNER
-    now = _after(left, answers.frame).where(_hash(left, F.col("row")) == F.col("hash"))
+    now = _after(left, responses.frame).where(_hash(left, F.col("row")) == F.col("hash"))
     last = now.groupBy("p", "k").agg(F.max_by(F.struct("row", "v", "t", "o"), "o").alias("x"))
-    gone = F.col("x.v").isNull() if inner else F.lit(False)
-    answered = last.select("p", "k", F.col("x.row").alias("l"), F.col("x.v").alias("r"), gone.alias("gone"), "x.t", "x.o")
+    deleted = F.col("x.v").isNull() if inner else F.lit(False)
+    responded = last.select("p", "k", F.col("x.row").alias("l"), F.col("x.v").alias("r"), deleted.alias("gone"), "x.t", "x.o")
     old, new = _foreign_keys(node, extractor)
     had = "fo is not null" if inner else "old is not null or new is not null"
     settled = left.frame.withColumns({"fo": old, "fn": new}).where(f"fn is null and ({had})")
-    nothing = null(kind_of(answers.frame, "v")).alias("r")
+    nothing = null(kind_of(responses.frame, "v")).alias("r")
     over = F.lit(True) if inner else F.col("new").isNull()
     settled = settled.select("p", "k", F.col("new").alias("l"), nothing, over.alias("gone"), "t", "o")
     joined = column(keyed(operation.joiner, node, F.col("k"), F.col("l"), F.col("r")))
     value = F.when(~F.col("gone"), joined).alias("v")
-    rows = answered.unionByName(settled)
+    rows = responded.unionByName(settled)
     return Records(checked(lambda: rows.select("p", "k", value, "t", "o", F.lit(None).cast(HEADERS).alias("h")), node))
 
 
@@ -148,16 +160,16 @@ def _hash(left: Changes, row: Column) -> Column:
     return F.unhex(F.md5(formats.encoded(None, row, kind_of(left.frame, "new"), "row of the left table")))
 
 
-def _after(table: Changes, asked: DataFrame) -> DataFrame:
+def _after(table: Changes, lookup_keys: DataFrame) -> DataFrame:
     """Add `row` and `row_t`: value and time of the row that the table has for p and k after this batch."""
     from pyspark.sql import functions as F
 
     assert table.lookup is not None
     changed = table.frame.select("p", "k", F.struct("new", "t").alias("__c"))
-    found = table.lookup(asked).join(changed, ["p", "k"], "left")
+    looked_up = table.lookup(lookup_keys).join(changed, ["p", "k"], "left")
     row = F.when(F.col("__c").isNotNull(), F.col("__c.new")).otherwise(F.col("sv"))
     time = F.when(F.col("__c").isNotNull(), F.col("__c.t")).otherwise(F.col("st"))
-    return found.withColumns({"row": row, "row_t": time}).drop("__c", "sv", "st")
+    return looked_up.withColumns({"row": row, "row_t": time}).drop("__c", "sv", "st")
 
 
 def _key_of(context: Context, store: str) -> DataType:

@@ -39,7 +39,8 @@ def wait(context: Context, node: str, store: str, grace_ms: int, records: Record
     turn = F.concat("until", F.array(F.lit(1).cast("bigint"), F.col("t"), F.col("fresh").cast("bigint")), F.col("o")).alias("o")
     turns = passed.select("p", "k", "v", "t", turn, "h")
     first = [
-        one.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h") for one in (at_once, late)
+        passing.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h")
+        for passing in (at_once, late)
     ]
     return Records(turns.unionByName(first[0]).unionByName(first[1]), ordered="not")
 
@@ -95,5 +96,5 @@ def _keep(context: Context, store: str, rows: DataFrame) -> None:
     leaves = rows.where("not fresh and until is not null")
     none = [nothing.alias("ov"), F.lit(None).cast("bigint").alias("ot")]
     put = stays.select("p", key, value.cast(table.layout.value).alias("v"), "t", *none)
-    gone = leaves.select("p", key, nothing.alias("v"), "t", value.cast(table.layout.value).alias("ov"), F.col("t").alias("ot"))
-    context.put(store, context.cut(put.unionByName(gone)))
+    deleted = leaves.select("p", key, nothing.alias("v"), "t", value.cast(table.layout.value).alias("ov"), F.col("t").alias("ot"))
+    context.put(store, context.cut(put.unionByName(deleted)))

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def listed(context: Context, node: str, inputs: Sequence[Pending], wanted: str) -> DataFrame:
+def listed(context: Context, node: str, inputs: Sequence[Pending], condition: str) -> DataFrame:
     """One row for each task and key: p, k; `x`, its records with t, st (stream time), before (that of the record before it, -1 if
     there is none), `i` (the number of the input) and `v0`, `v1` … (the value, NULL but for that input); low, high, their times;
     mo and mst, the last place and stream time.
 
-    wanted: which records, as SQL.
+    condition: which records to take, as SQL.
     """
     from pyspark.sql import functions as F
 
-    kinds = [kind_of(one.records.frame, "v") for one in inputs]
+    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
     parts = []
-    for number, given in enumerate(inputs):
+    for number, pending in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        frame = given.records.frame.where(wanted)
+        frame = pending.records.frame.where(condition)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
     frame = timed(context, node, union(parts), [F.col("o")])
     before = stream_time(context, node, [F.col("o")], F.col("t"), last=-1)
@@ -49,9 +49,9 @@ def added(inputs: Sequence[Pending], record: Column, before: Column, kind: DataT
     from pyspark.sql import functions as F
 
     value: Column | None = None
-    for number, given in reversed(list(enumerate(inputs))):
+    for number, pending in reversed(list(enumerate(inputs))):
         item = record[f"v{number}"]
-        new = fold.added(given.operation.aggregation, given.node, F.col("k"), item, before, kind)
+        new = fold.added(pending.operation.aggregation, pending.node, F.col("k"), item, before, kind)
         new = fold.unless_lost(new, item, before)
         value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
     assert value is not None

@@ -25,11 +25,11 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
     frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
     if table.as_of is not None:
-        found = table.as_of(frame.select("p", "k", "v", "t", "o", "h"))
+        looked_up = table.as_of(frame.select("p", "k", "v", "t", "o", "h"))
         if operation.kind is JoinKind.INNER:
-            found = found.where("other is not null")
-        found = found.sortWithinPartitions("p", *records.order())
-        return replace(_joined(node, operation.joiner, found, records), ordered="key")
+            looked_up = looked_up.where("other is not null")
+        looked_up = looked_up.sortWithinPartitions("p", *records.order())
+        return replace(_joined(node, operation.joiner, looked_up, records), ordered="key")
     versions = table.versions
     if versions is None:
         versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
@@ -85,29 +85,29 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
     place = F.greatest("l.o", "r.o")
     joined = checked(lambda: frame.select("p", "k", old.alias("old"), new.alias("new"), time.alias("t"), place.alias("o")), node)
 
-    def lookup(asked: DataFrame) -> DataFrame:
+    def lookup(lookup_keys: DataFrame) -> DataFrame:
         assert left.lookup is not None and right.lookup is not None
-        found = left.lookup(asked).withColumnsRenamed({"sv": "__lv", "st": "__lt"})
-        found = right.lookup(found).withColumnsRenamed({"sv": "__rv", "st": "__rt"})
+        looked_up = left.lookup(lookup_keys).withColumnsRenamed({"sv": "__lv", "st": "__lt"})
+        looked_up = right.lookup(looked_up).withColumnsRenamed({"sv": "__rv", "st": "__rt"})
         value = _rows(node, operation, F.col("__lv"), F.col("__rv"))
-        found = found.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest("__lt", "__rt"))})
-        return found.drop("__lv", "__lt", "__rv", "__rt")
+        looked_up = looked_up.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest("__lt", "__rt"))})
+        return looked_up.drop("__lv", "__lt", "__rv", "__rt")
 
     versions = None
     if node in context.watched and left.versions is not None and right.versions is not None:
-        versions = joined_versions(left, right, lambda one, other: _rows(node, operation, one, other))
+        versions = joined_versions(left, right, lambda left_value, right_value: _rows(node, operation, left_value, right_value))
     return Changes(context.cut(joined.where("old is not null or new is not null")), lookup, versions)
 
 
 def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Column:
     from pyspark.sql import functions as F
 
-    wanted = {
+    has_result = {
         JoinKind.INNER: left.isNotNull() & right.isNotNull(),
         JoinKind.LEFT: left.isNotNull(),
         JoinKind.OUTER: left.isNotNull() | right.isNotNull(),
     }[operation.kind]
-    return F.when(wanted, column(keyed(operation.joiner, node, F.col("k"), left, right)))
+    return F.when(has_result, column(keyed(operation.joiner, node, F.col("k"), left, right)))
 
 
 def _joined(node: str, joiner: Function, frame: DataFrame, records: Records, *before: Column) -> Records:

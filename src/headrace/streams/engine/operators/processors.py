@@ -59,15 +59,15 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
 
     kinds = _kinds(together)
     alone = together[0].records if len(together) == 1 else None
-    given = _given(context, together, kinds, stores.read)
+    inputs = _worker_rows(context, together, kinds, stores.read)
     order = [F.col("o")] if alone is None or stores.read else alone.order()
-    ordered = context.cut(given).sortWithinPartitions("p", *order)
+    ordered = context.cut(inputs).sortWithinPartitions("p", *order)
     depth = alone.depth if alone is not None else 0
-    processors = [_in_worker(one) for one in together]
+    processors = [_in_worker(processing) for processing in together]
     worker = ProcessorRows(processors, _access(context, stores), context.memory.runtime.socket(), depth)
-    found = context.cut(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), _schema(kinds)))
+    results = context.cut(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), _schema(kinds)))
     for store in stores.own:
-        mine = found.where(F.col("store") == store)
+        mine = results.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
         if context.memory.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
             context.tick(store, mine.where("due = -2").select("p", F.col("t").alias("ct")), store)
@@ -75,18 +75,20 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
                 late = mine.where("due = -3").select(F.lit(store).alias("topic"), "p", "t")
                 context.skip(late.toDF("topic", "partition", "offset"), store)
     forwarded = []
-    for number, one in enumerate(together):
-        mine = found.where((F.col("m") == number) & F.col("store").isNull())
-        context.due(one.node, mine.where("due is not null").select("p", "due", "t"))
-        context.tick(one.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
+    for number, processing in enumerate(together):
+        mine = results.where((F.col("m") == number) & F.col("store").isNull())
+        context.due(processing.node, mine.where("due is not null").select("p", "due", "t"))
+        context.tick(processing.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
         key, value = F.col(f"k{number}").alias("k"), F.col(f"v{number}").alias("v")
         rows = mine.where("due is null").select("p", key, value, "t", "o", "h")
         forwarded.append(Records(rows, depth + 1 if depth else 0))
     return forwarded
 
 
-def _in_worker(one: Processing) -> WorkerProcessor:
-    return WorkerProcessor(one.node, one.operation.supplier, one.operation.keeps_key, one.forwards, one.stores)
+def _in_worker(processing: Processing) -> WorkerProcessor:
+    return WorkerProcessor(
+        processing.node, processing.operation.supplier, processing.operation.keeps_key, processing.forwards, processing.stores
+    )
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,19 @@ class _Kinds:
 
 
 def _kinds(together: Sequence[Processing]) -> list[_Kinds]:
-    found: list[_Kinds] = []
-    for number, one in enumerate(together):
-        if one.records is not None:
-            given = kind_of(one.records.frame, "k"), kind_of(one.records.frame, "v")
+    kinds: list[_Kinds] = []
+    for number, processing in enumerate(together):
+        if processing.records is not None:
+            input_kinds = kind_of(processing.records.frame, "k"), kind_of(processing.records.frame, "v")
         else:
-            given = next(found[i].forwarded for i in range(number) if number in dict(together[i].forwards))
-        key = given[0] if one.operation.keeps_key else _kind(one.operation.supplier, "key_serde", given[0])
-        found.append(_Kinds(given, (key, _kind(one.operation.supplier, "value_serde", given[1]))))
-    return found
+            input_kinds = next(kinds[i].forwarded for i in range(number) if number in dict(together[i].forwards))
+        key = (
+            input_kinds[0]
+            if processing.operation.keeps_key
+            else _kind(processing.operation.supplier, "key_serde", input_kinds[0])
+        )
+        kinds.append(_Kinds(input_kinds, (key, _kind(processing.operation.supplier, "value_serde", input_kinds[1]))))
+    return kinds
 
 
 def _schema(kinds: Sequence[_Kinds]) -> StructType:
@@ -115,12 +121,14 @@ def _schema(kinds: Sequence[_Kinds]) -> StructType:
     place, headers = ArrayType(LongType()), formats.parse(HEADERS)
     columns: dict[str, DataType] = {"p": IntegerType(), "t": LongType(), "o": place, "h": headers, "m": IntegerType()}
     columns |= {"store": StringType(), "key": BinaryType(), "value": BinaryType(), "old": BinaryType(), "due": IntegerType()}
-    for number, one in enumerate(kinds):
-        columns |= {f"k{number}": one.forwarded[0], f"v{number}": one.forwarded[1]}
+    for number, processor_kinds in enumerate(kinds):
+        columns |= {f"k{number}": processor_kinds.forwarded[0], f"v{number}": processor_kinds.forwarded[1]}
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
-def _given(context: Context, together: Sequence[Processing], kinds: Sequence[_Kinds], read: Mapping[str, Changes]) -> DataFrame:
+def _worker_rows(
+    context: Context, together: Sequence[Processing], kinds: Sequence[_Kinds], read: Mapping[str, Changes]
+) -> DataFrame:
     """The rows for a worker: `ROW_COLUMNS`, and key and value of each processor, of which a row has those of its own."""
     from pyspark.sql import functions as F
 
@@ -129,31 +137,31 @@ def _given(context: Context, together: Sequence[Processing], kinds: Sequence[_Ki
     empty = {name: null(kind) for name, kind in pairs.items()}
     none = {"store": F.lit(None).cast("string"), "key": F.lit(None).cast("binary"), "value": F.lit(None).cast("binary")}
     frames = []
-    for number, one in enumerate(together):
-        if one.records is not None:
-            own = {f"k{number}": F.col("k"), f"v{number}": F.col("v")}
-            frames.append(one.records.frame.withColumns({"m": F.lit(number), **none, **empty, **own}).select(columns))
+    for number, processing in enumerate(together):
+        if processing.records is not None:
+            pair = {f"k{number}": F.col("k"), f"v{number}": F.col("v")}
+            frames.append(processing.records.frame.withColumns({"m": F.lit(number), **none, **empty, **pair}).select(columns))
     for store, changes in read.items():
         log, versions = context.memory.logs[store], changes.versions
         if versions is None:
             raise StreamsError(f"The changes of the store {store} are not known one by one: a processor cannot read it.")
         value = formats.encoded(log.value_serde, F.col("v"), log.layout.value, log.what)
         named = {"store": F.lit(store), "key": log.key({"k": F.col("k")}), "value": value, "t": F.lit(0).cast("bigint")}
-        rest = {"m": F.lit(-1), "h": F.lit(None).cast(HEADERS)}
-        frames.append(versions.withColumns(named | rest | empty).select(columns))
+        placeholders = {"m": F.lit(-1), "h": F.lit(None).cast(HEADERS)}
+        frames.append(versions.withColumns(named | placeholders | empty).select(columns))
     return union(frames)
 
 
 def _access(context: Context, stores: ProcessorStores) -> dict[str, StoreAccess]:
-    memory, found = context.memory, {}
+    memory, accesses = context.memory, {}
     for name, table in memory.global_tables.items():
-        found[name] = StoreAccess(
+        accesses[name] = StoreAccess(
             table.described, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), shared=True
         )
     for name in stores.read:
         table = memory.tables[name]
         kinds = table.layout.keys[0][1], table.layout.value
-        found[name] = StoreAccess(table.described, kinds, memory.runtime.socket(), reads_only=True)
+        accesses[name] = StoreAccess(table.described, kinds, memory.runtime.socket(), reads_only=True)
     for name in stores.own:
         described = memory.stores[name]
         serdes = described.key_serde or context.defaults[0], described.value_serde or context.defaults[1]
@@ -162,8 +170,8 @@ def _access(context: Context, stores: ProcessorStores) -> dict[str, StoreAccess]
         described = replace(described, key_serde=serdes[0], value_serde=serdes[1])
         key, value = formats.type_of(serdes[0]), formats.type_of(serdes[1])
         memory.table(name, Layout(_keys(described.kind, key), value))
-        found[name] = StoreAccess(described, (key, value), memory.runtime.socket())
-    return found
+        accesses[name] = StoreAccess(described, (key, value), memory.runtime.socket())
+    return accesses
 
 
 def _keys(kind: StoreKind, key: DataType) -> tuple[tuple[str, DataType], ...]:
@@ -173,6 +181,6 @@ def _keys(kind: StoreKind, key: DataType) -> tuple[tuple[str, DataType], ...]:
     return (("k", key), *((name, LongType()) for name in more))
 
 
-def _kind(supplier: Any, serde: str, given: DataType) -> DataType:
-    found = getattr(supplier, serde, None)
-    return given if found is None else formats.type_of(found)
+def _kind(supplier: Any, serde: str, default: DataType) -> DataType:
+    declared = getattr(supplier, serde, None)
+    return default if declared is None else formats.type_of(declared)

@@ -49,9 +49,9 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
 
-    def lookup(asked: DataFrame) -> DataFrame:
+    def lookup(lookup_keys: DataFrame) -> DataFrame:
         session = {f"__{name}": F.col("k")[name] for name in ("key", "start", "end")}
-        return table.lookup(asked.withColumns(session), ["p", "__key", "__end", "__start"]).drop(*session)
+        return table.lookup(lookup_keys.withColumns(session), ["p", "__key", "__end", "__start"]).drop(*session)
 
     return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")), lookup)
 
@@ -60,9 +60,9 @@ def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
     """From the sessions `before` and `after` of each key, those that changed as rows of the store, v NULL if gone."""
     from pyspark.sql import functions as F
 
-    gone = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
+    removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
     nothing = F.lit(None).cast(kind).alias("v")
-    deleted = F.transform(gone, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
+    deleted = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
     after = F.filter("after", lambda a: ~F.exists("before", lambda b: b == a)) if fold.sortable(kind) else F.col("after")
     rows = sessions.withColumn("changed", F.concat(deleted, after))
     rows = rows.select("p", "k", "before", "mo", "mst", F.explode("changed").alias("s"))
@@ -97,7 +97,7 @@ def _merged(inputs: list[Pending], windows: SessionWindows, retention_ms: int, k
         end = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["e"]))
         time = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["t"]))
         before = F.aggregate(
-            close, F.lit(None).cast(kind), lambda one, s: fold.merged(operation, node, F.col("k"), one, s["v"], kind)
+            close, F.lit(None).cast(kind), lambda so_far, s: fold.merged(operation, node, F.col("k"), so_far, s["v"], kind)
         )
         value = added(inputs, record, before, kind)
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))

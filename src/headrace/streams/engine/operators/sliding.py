@@ -53,9 +53,9 @@ def _changed(slid: DataFrame, kind: DataType) -> DataFrame:
     """From the windows `before` and `after` of each key, those that changed as rows of the store, v NULL if gone."""
     from pyspark.sql import functions as F
 
-    gone = F.filter("before", lambda b: ~F.exists("after", lambda a: a["w"] == b["w"]))
+    removed = F.filter("before", lambda b: ~F.exists("after", lambda a: a["w"] == b["w"]))
     lost = F.transform(
-        gone, lambda b: F.struct(b["w"].alias("w"), null(kind).alias("v"), b["t"].alias("t"), F.lit(True).alias("c"))
+        removed, lambda b: F.struct(b["w"].alias("w"), null(kind).alias("v"), b["t"].alias("t"), F.lit(True).alias("c"))
     )
     rows = slid.withColumn("s", F.explode(F.concat(lost, F.filter("after", lambda a: a["c"]))))
     rows = rows.withColumn("old", F.try_element_at(F.filter("before", lambda b: b["w"] == F.col("s")["w"]), F.lit(1)))
@@ -84,19 +84,19 @@ class _Step:
             return F.try_element_at(F.filter(matches, lambda s: s["w"] == start), F.lit(1))
 
         near = F.filter(windows, lambda s: (s["w"] >= t - 2 * size) & (s["w"] <= t + 1))
-        found = F.struct(
+        neighbours = F.struct(
             # The window that ends with the record; what would begin before 0 is one window, which begins there.
             F.try_element_at(F.filter(near, lambda s: s["w"] == F.greatest(t - size, F.lit(0))), F.lit(1)).alias("left"),
             last(F.filter(near, lambda s: s["w"] + size < t)).alias("ended"),
             last(F.filter(near, lambda s: (s["w"] <= t) & (s["w"] + size > t))).alias("open"),
         )
-        return F.when(late, windows).otherwise(_let(found, lambda f: self._after(windows, record, f)))
+        return F.when(late, windows).otherwise(_let(neighbours, lambda f: self._after(windows, record, f)))
 
-    def _after(self, windows: Column, record: Column, found: Column) -> Column:
+    def _after(self, windows: Column, record: Column, neighbours: Column) -> Column:
         from pyspark.sql import functions as F
 
         t, size = record["t"], self._size
-        left, ended = found["left"], found["ended"]
+        left, ended = neighbours["left"], neighbours["ended"]
         # The time of the record before, unless that one has made its windows with another record of this time.
         before = F.when(left.isNull(), ended["t"]).when(left["t"] < t, left["t"])
 
@@ -113,13 +113,13 @@ class _Step:
             self._some(follows, before + 1, null(self._kind), t),
             self._some(left.isNull(), F.greatest(t - size, F.lit(0)), carried, t),
         )
-        held = F.filter(F.concat(windows, fresh), holds)
+        containing = F.filter(F.concat(windows, fresh), holds)
         again = left.isNotNull() & (left["t"] >= t) & (t >= size)
-        right = ~F.coalesce(again, F.lit(False)) & missing(t + 1) & (found["open"]["t"] > t)
+        right = ~F.coalesce(again, F.lit(False)) & missing(t + 1) & (neighbours["open"]["t"] > t)
         after = F.concat(
             F.filter(windows, lambda s: ~holds(s)),
-            F.transform(held, lambda s: self._added(s, record)),
-            self._some(right, t + 1, found["open"]["v"], found["open"]["t"]),
+            F.transform(containing, lambda s: self._added(s, record)),
+            self._some(right, t + 1, neighbours["open"]["v"], neighbours["open"]["t"]),
         )
         return F.filter(after, lambda s: s["v"].isNotNull())
 

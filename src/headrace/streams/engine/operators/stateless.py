@@ -31,8 +31,8 @@ _SHOWN = 1000  # rows that are fetched at once for functions of the user's in th
 
 def filter_records(node: str, operation: FilterOperation, records: Records) -> Records:
     """Those for which the predicate is true, or with `negate` is not."""
-    wanted = _true(operation.predicate, node)
-    return _where(node, records, ~wanted if operation.negate else wanted)
+    matches = _true(operation.predicate, node)
+    return _where(node, records, ~matches if operation.negate else matches)
 
 
 def select_key(node: str, operation: SelectKey, records: Records) -> Records:
@@ -57,7 +57,7 @@ def flat_map(node: str, operation: FlatMap, records: Records) -> Records:
 
     result = apply(operation.mapper, node, *_row())
     if isinstance(result, list | tuple):
-        pairs = [pair(one, node) for one in result]
+        pairs = [pair(item, node) for item in result]
         result = F.array(*[F.struct(key.alias("key"), value.alias("value")) for key, value in pairs])
     exploded = _exploded(node, records, result)
     kind: Any = exploded.frame.schema["x"].dataType
@@ -82,14 +82,14 @@ def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]
     """The records of each child."""
     from pyspark.sql import functions as F
 
-    rest, found = F.lit(True), {}
+    remaining, branches = F.lit(True), {}
     for predicate, child in operation.predicates:
         true = _true(predicate, node)
-        found[child] = _where(node, records, rest & true)
-        rest = rest & ~true
+        branches[child] = _where(node, records, remaining & true)
+        remaining = remaining & ~true
     if operation.default is not None:
-        found[operation.default] = _where(node, records, rest)
-    return found
+        branches[operation.default] = _where(node, records, remaining)
+    return branches
 
 
 def repartition_filter(node: str, operation: RepartitionFilter, records: Records) -> Records:

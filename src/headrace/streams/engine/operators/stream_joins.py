@@ -42,9 +42,9 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     times = context.cut(timed.groupBy("p").agg(F.max("st").alias("ct")))
     context.tick(node, times)
     for is_left, store in ((True, sides.left_store), (False, sides.right_store)):
-        kept = new.where((F.col("left") == is_left) & F.col("k").isNotNull())
+        buffered = new.where((F.col("left") == is_left) & F.col("k").isNotNull())
         rows = context.cut(
-            kept.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"), "t", *_none(tables[is_left]))
+            buffered.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"), "t", *_none(tables[is_left]))
         )
         context.put(store, rows)
         context.tick(store, context.cut(rows.groupBy("p").agg(F.max("t").alias("ct"))), store)
@@ -69,9 +69,9 @@ def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
     left, right = sides.left.frame, sides.right.frame
     kinds = kind_of(left, "v"), kind_of(right, "v")
     rows = ["p", "k", F.col("t").alias("w"), _number().alias("n")]
-    one = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o")
-    two = right.select(*rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o")
-    frame, there = one.unionByName(two), F.col("k").isNotNull()
+    left_rows = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o")
+    right_rows = right.select(*rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o")
+    frame, there = left_rows.unionByName(right_rows), F.col("k").isNotNull()
     frame = _clocked(context, frame, "st", node, F.lit(True))
     frame = _clocked(context, frame, "lt", sides.left_store, there & F.col("lv").isNotNull())
     return _clocked(context, frame, "rt", sides.right_store, there & F.col("rv").isNotNull())
@@ -88,8 +88,8 @@ def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
     """What can have no partner, and is passed on at once (KIP-962)."""
     from pyspark.sql import functions as F
 
-    wanted = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
-    return new.where(F.col("k").isNull() & wanted).select("p", "k", "lv", "rv", "t", "o")
+    is_outer_side = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
+    return new.where(F.col("k").isNull() & is_outer_side).select("p", "k", "lv", "rv", "t", "o")
 
 
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
@@ -151,20 +151,20 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
     """
     from pyspark.sql import functions as F
 
-    found = []
+    pairs = []
     for is_left in (True, False):
         mine, theirs = ("lv", "rv") if is_left else ("rv", "lv")
         low, high = (windows.before_ms, windows.after_ms) if is_left else (windows.after_ms, windows.before_ms)
         come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", F.col(theirs).alias("v"), "o")
-        one = new.where(F.col("left") == is_left).drop(theirs)
-        others = _others(tables[not is_left], one, come).withColumnRenamed("x_v", theirs)
+        probe = new.where(F.col("left") == is_left).drop(theirs)
+        others = _others(tables[not is_left], probe, come).withColumnRenamed("x_v", theirs)
         newest = F.coalesce("rt" if is_left else "lt", F.lit(-1))
-        met = one.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
+        met = probe.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
         left_right = [F.col(name).alias(alias) for name, alias in zip(names, ("lw", "ln", "rw", "rn"), strict=True)]
         time, place = F.greatest("w", "x_w").alias("t"), F.concat("o", _seen()).alias("o")
-        found.append(met.select("p", "k", mine, theirs, time, place, "st", F.lit(is_left).alias("by_left"), *left_right))
-    return union(found)
+        pairs.append(met.select("p", "k", mine, theirs, time, place, "st", F.lit(is_left).alias("by_left"), *left_right))
+    return union(pairs)
 
 
 def _others(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
@@ -173,9 +173,9 @@ def _others(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    known = new.select("p", "k").distinct().select("p", "k", F.explode(table.of_key(F.col("p"), F.col("k"))).alias("row"))
-    known = known.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
-    return known.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
+    stored = new.select("p", "k").distinct().select("p", "k", F.explode(table.of_key(F.col("p"), F.col("k"))).alias("row"))
+    stored = stored.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
+    return stored.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
 
 
 def _near(low: int, high: int) -> Column:
@@ -220,9 +220,11 @@ def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, p
     windows = operation.windows
     wait = F.when(F.col("k.left"), F.lit(windows.after_ms)).otherwise(F.lit(windows.before_ms)) + F.lit(windows.grace_ms)
     table = context.memory.table(operation.shared_store, Layout((("k", stored),), value), F.col("k.w") + wait)
-    wanted = F.lit(True) if operation.kind is JoinKind.OUTER else F.col("left")
+    is_outer_side = F.lit(True) if operation.kind is JoinKind.OUTER else F.col("left")
     key = F.struct("k", "w", F.col("n").cast("bigint").alias("n"), "left")
-    fresh = new.where(wanted).select("p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.lit(True).alias("new"))
+    fresh = new.where(is_outer_side).select(
+        "p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.lit(True).alias("new")
+    )
     sides = [_met(pairs, side) for side in ("l", "r")]
     met = context.cut(sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first")))
     waiting = _leaving(table, met, times)
@@ -246,9 +248,9 @@ def _leaving(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
     """What may leave the shared store: the rows that meet a partner in this batch, and those whose time is over."""
     from pyspark.sql import functions as F
 
-    found = table.lookup(met).where("sv is not null").select("p", "k", F.col("sv").alias("v"), F.col("st").alias("t"))
+    matched = table.lookup(met).where("sv is not null").select("p", "k", F.col("sv").alias("v"), F.col("st").alias("t"))
     over = table.due(times.where("ct is not null"), F.col("ct") - F.lit(1))
-    return found.unionByName(over.join(met, ["p", "k"], "left_anti"))
+    return matched.unionByName(over.join(met, ["p", "k"], "left_anti"))
 
 
 def _met(pairs: DataFrame, side: str) -> DataFrame:

@@ -42,9 +42,9 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     table = context.memory.table(operation.store, layout, time, size("v") if bounded else None)
     looked = table.lookup(one_each(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
-    held = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
+    old_value = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
     fresh = looked.select(
-        "p", "k", F.struct(F.col("new").alias("new"), held.alias("old"), since.alias("since")).alias("v"), "t", "o",
+        "p", "k", F.struct(F.col("new").alias("new"), old_value.alias("old"), since.alias("since")).alias("v"), "t", "o",
         F.col("sv").alias("ov"), F.col("st").alias("ot"),
     )  # fmt: skip
     fresh = context.cut(fresh)
@@ -52,11 +52,11 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     sums = [F.count(F.lit(1)).alias("rows"), brought] if bounded else []
     times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct"), F.max("o").alias("last"), *sums))
     context.tick(node, times)
-    wait, asked = F.lit(operation.wait_ms), times.where("ct is not null")
+    wait, tasks = F.lit(operation.wait_ms), times.where("ct is not null")
     if bounded:
-        due = table.oldest(asked, F.col("ct") - wait, *_most_to_go(table, buffer))
+        due = table.oldest(tasks, F.col("ct") - wait, *_most_to_go(table, buffer))
     else:
-        due = table.due(asked, F.col("ct") - wait)
+        due = table.due(tasks, F.col("ct") - wait)
     waiting = due.join(fresh.select("p", "k"), ["p", "k"], "left_anti")
     waiting = waiting.select("p", "k", "v", "t", F.col("v").alias("ov"), F.col("t").alias("ot"))
     rows = waiting.unionByName(fresh.drop("o")).join(times.select("p", "ct", "last"), "p", "left")
@@ -70,8 +70,8 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     rows = context.cut(rows)
     passed = _in_order(rows.where("out"), order)
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
-    gone = rows.where("out and ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
-    context.put(operation.store, context.cut(put.unionByName(gone)))
+    deleted = rows.where("out and ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
+    context.put(operation.store, context.cut(put.unionByName(deleted)))
     lookup = _passed_on(table, changes.lookup) if changes.lookup else None
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
 
@@ -98,11 +98,11 @@ def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
     """Looks up what has been passed on: of a row that waits, what it was before."""
     from pyspark.sql import functions as F
 
-    def lookup(asked: DataFrame) -> DataFrame:
-        found = buffer.lookup(asked).withColumnsRenamed({"sv": "__held", "st": "__since"})
-        held = F.col("__held").isNotNull()
-        found = upstream(found).withColumn("sv", F.when(held, F.col("__held.old")).otherwise(F.col("sv")))
-        return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__held", "__since")
+    def lookup(lookup_keys: DataFrame) -> DataFrame:
+        looked_up = buffer.lookup(lookup_keys).withColumnsRenamed({"sv": "__held", "st": "__since"})
+        is_buffered = F.col("__held").isNotNull()
+        looked_up = upstream(looked_up).withColumn("sv", F.when(is_buffered, F.col("__held.old")).otherwise(F.col("sv")))
+        return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__held", "__since")
 
     return lookup
 
@@ -115,11 +115,11 @@ def _most_to_go(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Column
     from pyspark.sql import functions as F
 
     assert table.index is not None
-    found = []
+    bounds = []
     for name, limit in (("rows", buffer.max_record_count), ("bytes", buffer.max_byte_count)):
         total = table.index.total(F.col("p"), size=name == "bytes")
-        found.append(F.lit(0) if limit is None else F.col(name) + F.greatest(total - F.lit(limit), F.lit(0)))
-    return found[0], found[1]
+        bounds.append(F.lit(0) if limit is None else F.col(name) + F.greatest(total - F.lit(limit), F.lit(0)))
+    return bounds[0], bounds[1]
 
 
 def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: str) -> Column:
@@ -141,11 +141,11 @@ def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig
     from pyspark.sql import functions as F
 
     assert table.index is not None
-    task, stays, known = Window.partitionBy("p"), (~F.col("out")).cast("bigint"), F.col("ov").isNotNull().cast("bigint")
-    held = table.index.total(F.col("p"), size=False) + F.sum(stays - known).over(task)
+    task, stays, was_buffered = Window.partitionBy("p"), (~F.col("out")).cast("bigint"), F.col("ov").isNotNull().cast("bigint")
+    record_count = table.index.total(F.col("p"), size=False) + F.sum(stays - was_buffered).over(task)
     size = table.index.total(F.col("p"), size=True) + F.sum(stays * F.col("size") - F.col("was")).over(task)
     oldest = Window.partitionBy("p", "out").orderBy(*order).rowsBetween(Window.unboundedPreceding, -1)
-    rows = rows.withColumns({"held": held, "held_bytes": size})
+    rows = rows.withColumns({"held": record_count, "held_bytes": size})
     older, older_bytes = F.count(F.lit(1)).over(oldest), F.coalesce(F.sum("size").over(oldest), F.lit(0))
     limits = buffer.max_record_count, buffer.max_byte_count
     most = tuple(_UNBOUNDED if limit is None else limit for limit in limits)

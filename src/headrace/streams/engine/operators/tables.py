@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 Mapped = Callable[["Column"], "Column"]
 
 
-def source(context: Context, node: str, store: str, kept: bool, records: Records) -> Changes:
+def source(context: Context, node: str, store: str, materialized: bool, records: Records) -> Changes:
     """Records as changes of a table, the last one of each key if it is kept; those without a key are left out."""
     from pyspark.sql import functions as F
 
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
-    if kept and context.memory.stores[store].kind is StoreKind.VERSIONED:
+    if materialized and context.memory.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, frame)
-    if not kept:
+    if not materialized:
         return Changes(
             frame.select("p", "k", null(kind_of(frame, "v")).alias("old"), F.col("v").alias("new"), "t", "o"), has_old=False
         )
@@ -71,11 +71,11 @@ def filter_table(context: Context, node: str, operation: TableFilter, changes: C
     """Rows for which the predicate is true (with `negate`: is not); others become deletions."""
     from pyspark.sql import functions as F
 
-    def kept(value: Column) -> Column:
+    def filtered(value: Column) -> Column:
         true = F.coalesce(column(apply(operation.predicate, node, F.col("k"), value)), F.lit(False))
         return F.when(value.isNotNull() & (~true if operation.negate else true), value)
 
-    return _derived(context, node, operation.store, changes, kept)
+    return _derived(context, node, operation.store, changes, filtered)
 
 
 def map_table(context: Context, node: str, operation: TableMapValues, changes: Changes) -> Changes:
@@ -121,17 +121,17 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
     """A table with one aggregate per group, from which old values are taken out before new ones come in."""
     from pyspark.sql import functions as F
 
-    frame, what = rows.frame, operation.aggregation
+    frame, aggregation = rows.frame, operation.aggregation
     row = kind_of(frame, "k"), kind_of(frame, "v")
-    kind = fold.result_type(context.spark, what, node, row, context.memory.stores[operation.store].value_serde)
+    kind = fold.result_type(context.spark, aggregation, node, row, context.memory.stores[operation.store].value_serde)
     table = context.memory.table(operation.store, Layout((("k", row[0]),), kind))
     listed = fold.ordered([F.col("o")], [F.col("add"), F.col("v")], [row[1]])
     grouped = frame.groupBy("p", "k").agg(listed.alias("x"), F.max("t").alias("mt"), F.max("o").alias("mo"))
     looked = table.lookup(grouped)
 
     def step(before: Column, item: Column) -> Column:
-        add = fold.added(what, node, F.col("k"), item["v"], before, kind)
-        return F.when(item["add"], add).otherwise(fold.removed(what, node, F.col("k"), item["v"], before, kind))
+        add = fold.added(aggregation, node, F.col("k"), item["v"], before, kind)
+        return F.when(item["add"], add).otherwise(fold.removed(aggregation, node, F.col("k"), item["v"], before, kind))
 
     new = F.aggregate("x", F.col("sv").cast(kind), step)
     cut = context.cut(
@@ -186,10 +186,10 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
         rows = changes.frame.select("p", "k", *both, "t", "o")
         return rows.where("old is not null or new is not null") if changes.has_old else rows
 
-    def lookup(asked: DataFrame) -> DataFrame:
+    def lookup(lookup_keys: DataFrame) -> DataFrame:
         assert changes.lookup is not None
-        found = changes.lookup(asked).withColumn("sv", of(F.col("sv")))
-        return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
+        looked_up = changes.lookup(lookup_keys).withColumn("sv", of(F.col("sv")))
+        return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
 
     versions = changes.versions
     if versions is not None:
@@ -199,9 +199,9 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
         puts = changes.puts.select("p", "k", *[of(F.col(name)).alias(name) for name in ("old", "new")], "t", "o")
         puts = puts.where("old is not null or new is not null")
 
-    def as_of(asked: DataFrame) -> DataFrame:
+    def as_of(lookup_keys: DataFrame) -> DataFrame:
         assert changes.as_of is not None
-        return changes.as_of(asked).withColumn("other", of(F.col("other")))
+        return changes.as_of(lookup_keys).withColumn("other", of(F.col("other")))
 
     derived = Changes(
         checked(frame, node),

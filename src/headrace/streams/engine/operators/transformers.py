@@ -24,10 +24,10 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     headers = F.lit(None).cast(HEADERS).alias("h")
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
-    alone = Processing(node, processor, records, stores=frozenset({*stores.own, *stores.read}))
-    found = processors.process(context, [alone], stores)[0].frame
-    nothing = null(kind_of(found, "v")).alias("old")
-    transformed = Changes(found.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
+    processing = Processing(node, processor, records, stores=frozenset({*stores.own, *stores.read}))
+    results = processors.process(context, [processing], stores)[0].frame
+    nothing = null(kind_of(results, "v")).alias("old")
+    transformed = Changes(results.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
     return transformed if operation.store is None else tables.keep(context, operation.store, transformed)
 
 

@@ -31,14 +31,14 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.cut(timed)
     context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")), store)
-    kept = timed.where(F.col("t") >= F.col("now") - F.lit(_retention(context, store)))
+    accepted = timed.where(F.col("t") >= F.col("now") - F.lit(_retention(context, store)))
     before = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, -1)
-    known = table.version(kept, F.lit(2**63 - 1))  # the last version, one that deletes as well
+    looked_up = table.version(accepted, F.lit(2**63 - 1))  # the last version, one that deletes as well
     newest = F.greatest(F.max("t").over(before), F.col("st"))
-    known = known.withColumn("latest", F.coalesce(F.col("t") >= newest, F.lit(True)))
+    looked_up = looked_up.withColumn("latest", F.coalesce(F.col("t") >= newest, F.lit(True)))
     last = F.last(F.when(F.col("latest"), F.struct("v")), ignorenulls=True).over(before)
     old = F.when(last.isNotNull(), last["v"]).otherwise(F.col("sv"))
-    puts = context.cut(known.select("p", "k", old.alias("old"), F.col("v").alias("new"), "t", "o", "latest"))
+    puts = context.cut(looked_up.select("p", "k", old.alias("old"), F.col("v").alias("new"), "t", "o", "latest"))
     rows = puts.groupBy("p", "k", "t").agg(F.max_by(F.struct("new"), "o").alias("x"))
     stored = table.row_of_version(F.col("p"), F.col("k"), F.col("t")).alias("old")
     context.put(store, rows.select("p", "k", F.col("t").alias("w"), F.col("x.new").alias("v"), "t", stored))
@@ -55,23 +55,23 @@ def _changes(context: Context, store: str, table: StoreTable, puts: DataFrame) -
     changed = ends.select("p", "k", F.col("first.old").alias("old"), F.col("last.new").alias("new"), "last.t", "last.o")
     versions = latest.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
 
-    def as_of(asked: DataFrame) -> DataFrame:
-        return _as_of(context, store, table, puts, asked)
+    def as_of(lookup_keys: DataFrame) -> DataFrame:
+        return _as_of(context, store, table, puts, lookup_keys)
 
     return Changes(context.cut(changed), table.lookup, versions, puts=puts.drop("latest"), as_of=as_of)
 
 
-def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, asked: DataFrame) -> DataFrame:
+def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, lookup_keys: DataFrame) -> DataFrame:
     """Add `other`: of the versions that had come at the place of a row, the last one that is not after its time `t`. Beyond the
     retention there is only the last version of all.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    names = asked.columns
+    names = lookup_keys.columns
     # The stream time of the store and the last version of the key at the place of each row.
     put = puts.select("p", "k", "o", F.col("t").alias("w"), F.col("new").alias("v"))
-    mine = asked.select("p", "k", "o", F.struct(*names).alias("r"), F.lit(None).cast("bigint").alias("w"))
+    mine = lookup_keys.select("p", "k", "o", F.struct(*names).alias("r"), F.lit(None).cast("bigint").alias("w"))
     both = mine.unionByName(put.select("p", "k", "o", F.lit(None).alias("r"), "w"))
     of_task = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     of_key = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -80,19 +80,19 @@ def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, ask
     met = (
         (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o")) & (F.col("x_w") <= F.col("r.t"))
     )
-    found = both.join(there, met, "left").groupBy("p", "o").agg(
+    joined = both.join(there, met, "left").groupBy("p", "o").agg(
         F.first("r").alias("r"), F.first("now").alias("now"), F.first("newest").alias("newest"),
         F.max_by(F.struct(F.col("x_v").alias("v"), F.col("x_w").alias("w")), F.struct("x_w", "x_o")).alias("x"),
     )  # fmt: skip
-    found = found.select("r.*", "now", "newest", "x")
-    found = table.version(found, F.col("t")).withColumnsRenamed({"sv": "then_v", "st": "then_w"})
-    found = table.version(found, F.lit(2**63 - 1))
+    joined = joined.select("r.*", "now", "newest", "x")
+    joined = table.version(joined, F.col("t")).withColumnsRenamed({"sv": "then_v", "st": "then_w"})
+    joined = table.version(joined, F.lit(2**63 - 1))
     new = F.coalesce(F.col("x.w") >= F.col("then_w"), F.col("x.w").isNotNull())
     value, time = F.when(new, F.col("x.v")).otherwise(F.col("then_v")), F.greatest("x.w", "then_w")
     begin = F.greatest(F.col("now"), context.clock(store)) - F.lit(_retention(context, store))
     forgotten = (F.col("t") < begin) & (time < F.greatest("newest", "st"))
     other = F.when(~F.coalesce(forgotten, F.lit(False)), value)
-    return found.select(*names, other.alias("other"))
+    return joined.select(*names, other.alias("other"))
 
 
 def _retention(context: Context, store: str) -> int:
