@@ -1,4 +1,4 @@
-"""Joins of two tables by a foreign key (KIP-213): subscriptions go to the other table through one internal topic, answers come
+"""Joins of two tables by a foreign key (KIP-213): registrations go to the other table through one internal topic, responses come
 back through another.
 """
 
@@ -13,13 +13,13 @@ from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, settle
 from headrace.streams.nodes import RepartitionTopic
 from headrace.streams.operations import (
-    ForeignKeyChange,
-    ForeignKeyLookup,
-    ForeignKeyReceive,
-    ForeignKeyRespond,
-    ForeignKeySend,
+    ForeignTableJoin,
     Function,
     JoinKind,
+    ResponseJoin,
+    SubscriptionJoin,
+    SubscriptionReceive,
+    SubscriptionSend,
     TableSource,
 )
 from headrace.streams.options import Consumed, Partitioner, Produced, TableJoined
@@ -76,14 +76,14 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     right.view.send_old_values(True)
     left.view.send_old_values(True)
     registration_topic = names.topic("-subscription-registration", _REGISTRATION)
-    send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), ForeignKeySend(extractor, kind))
+    send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), SubscriptionSend(extractor, kind))
     graph.add(left.flow.node, send)
     keys = left.flow.key_serde, right.flow.key_serde
     registrations = names.through(
         [send], registration_topic, "-subscription-registration", (keys[1], keys[0]), joined.other_partitioner
     )
     graph.topology.copartitioned.append(right.flow.sources | {registrations.name})
-    responders = _answering(names, right, registrations)
+    responders = _subscription_joins(names, right, registrations)
     response_topic = names.topic("-subscription-response", _RESPONSE)
     rows = keys[0], right.flow.value_serde
     responses = names.through(responders, response_topic, "-subscription-response", rows, joined.partitioner)
@@ -91,7 +91,7 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     graph.topology.copartitioned.append(sources)
     respond = Operator(
         names.of("-subscription-response-resolver", _RESOLVER),
-        ForeignKeyRespond(joiner, kind, send.name),
+        ResponseJoin(joiner, kind, send.name),
         uses=left.view.stores(),
     )
     graph.add(responses, respond)
@@ -99,17 +99,17 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     return _result(names, flow, options[1] or Materialized())
 
 
-def _answering(names: _Names, right: KTable, registrations: StreamSource) -> list[GraphNode]:
-    """The operators that answer: new subscriptions, and changes of the other table."""
+def _subscription_joins(names: _Names, right: KTable, registrations: StreamSource) -> list[GraphNode]:
+    """The operators that send responses: to new subscriptions, and for changes of the other table."""
     graph = names.graph
     store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
     store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, persistent=None)
-    receive = Operator(names.of("-subscription-receive", _PROCESSOR), ForeignKeyReceive(store_name), lambda: (store,))
+    receive = Operator(names.of("-subscription-receive", _PROCESSOR), SubscriptionReceive(store_name), lambda: (store,))
     graph.add(registrations, receive)
     used = right.view.stores()
-    lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), ForeignKeyLookup(right.flow.name), uses=used)
+    lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), SubscriptionJoin(right.flow.name), uses=used)
     graph.add(receive, lookup)
-    changed = ForeignKeyChange(store_name, receive.name)
+    changed = ForeignTableJoin(store_name, receive.name)
     change = Operator(names.of("-foreign-join-subscription", _PROCESSOR), changed, lambda: (store,))
     graph.add(right.flow.node, change)
     return [lookup, change]

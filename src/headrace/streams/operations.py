@@ -311,7 +311,7 @@ class TableJoinMerge:
 
 
 @dataclass(frozen=True)
-class ForeignKeySend:
+class SubscriptionSend:
     """Subscribes each row of the left table to the row of its foreign key (KIP-213)."""
 
     extractor: Function
@@ -319,43 +319,43 @@ class ForeignKeySend:
 
 
 @dataclass(frozen=True)
-class ForeignKeyReceive:
-    """Keeps the subscriptions."""
+class SubscriptionReceive:
+    """Stores the subscriptions."""
 
     store: str
 
 
 @dataclass(frozen=True)
-class ForeignKeyLookup:
-    """Answers a new subscription with the row it asks for."""
+class SubscriptionJoin:
+    """Responds to a new subscription with the right table's row."""
 
     table: str
     """The node of the right table."""
 
 
 @dataclass(frozen=True)
-class ForeignKeyChange:
-    """Answers all subscriptions to a row that has changed."""
+class ForeignTableJoin:
+    """Responds to all subscriptions to a right row that changed."""
 
     store: str
     receive: str
-    """The node that keeps them."""
+    """The node that stores them."""
 
 
 @dataclass(frozen=True)
-class ForeignKeyRespond:
-    """Joins an answer with the left table's row, if that has not changed meanwhile."""
+class ResponseJoin:
+    """Joins a response with the left table's row, if that has not changed meanwhile."""
 
     joiner: Function
     kind: JoinKind
     send: str
-    """The node where that asked."""
+    """The node that sent the registration."""
 
 
 Operation = (
     FilterOperation | SelectKey | Map | MapValues | FlatMap | FlatMapValues | Peek | ForEach | Print | Branch | PassThrough
     | RepartitionFilter | UserProcessor | StreamAggregate | TableAggregate | CogroupMerge | JoinBuffer | StreamJoin | SelfJoin
     | StreamTableJoin | GlobalTableJoin | TableSource | ToStream | TableFilter | TableMapValues | TableTransformValues
-    | Suppress | TableGroupBy | TableJoin | TableJoinMerge | ForeignKeySend | ForeignKeyReceive | ForeignKeyLookup
-    | ForeignKeyChange | ForeignKeyRespond
+    | Suppress | TableGroupBy | TableJoin | TableJoinMerge | SubscriptionSend | SubscriptionReceive | SubscriptionJoin
+    | ForeignTableJoin | ResponseJoin
 )  # fmt: skip

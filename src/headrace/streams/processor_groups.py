@@ -32,11 +32,11 @@ def owners(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
 def needs(node: Node) -> tuple[str, ...]:
     """The nodes that come before a node: its parents, and those that it looks into."""
     operation = node.operation if isinstance(node, ProcessorNode) else None
-    if isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup):
+    if isinstance(operation, ops.StreamTableJoin | ops.SubscriptionJoin):
         return (*node.parents, operation.table)
-    if isinstance(operation, ops.ForeignKeyChange):
+    if isinstance(operation, ops.ForeignTableJoin):
         return (*node.parents, operation.receive)
-    return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
+    return (*node.parents, operation.send) if isinstance(operation, ops.ResponseJoin) else node.parents
 
 
 def processor_groups(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:

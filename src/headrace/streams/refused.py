@@ -14,7 +14,7 @@ from headrace.streams.topology import Topology
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge
 _SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
 _FOLLOW = (*_SEEN_THROUGH, ops.Suppress, ops.CogroupMerge, ops.TableJoin, ops.TableJoinMerge)
-_NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange
+_NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.SubscriptionSend, ops.ForeignTableJoin
 
 
 def refuse(topology: Topology) -> None:
@@ -116,7 +116,7 @@ def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:
         return None
     for node in _processors(topology):
         operation = node.operation
-        looks = isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup) and operation.table == table.name
+        looks = isinstance(operation, ops.StreamTableJoin | ops.SubscriptionJoin) and operation.table == table.name
         if looks or (table.name in node.parents and isinstance(operation, _NEED_ROWS)):
             return node.name
         if table.name in node.parents and isinstance(operation, _SEEN_THROUGH) and (user := _who_needs_rows(topology, node)):

@@ -1,5 +1,5 @@
-"""What goes from operator to operator in one batch: records of a stream, changes of a table, rows of a regrouped one, or what
-two tables of a foreign-key join ask each other.
+"""What operators pass on in one batch: records of a stream, changes of a table, rows of a regrouped table, or the subscription
+registrations and responses of a foreign-key join.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ class Regrouped:
 
 
 @dataclass(frozen=True)
-class Questions:
-    """Rows that ask for the row of another table: p, k (its key), v (the key of the row that asks), ask (what is wanted, a byte),
-    hash (of the row that asks), home (the partition that wants the answer), t, o; behind the store of questions also `known`,
-    whether the row had asked before.
+class SubscriptionRegistrations:
+    """Rows of the left table of a foreign-key join that subscribe to rows of the right one: p, k (foreign key), v (key of the
+    left row), instruction (a byte), hash (of the left row), primary_partition (that of the left row, for the response), t, o;
+    behind the subscription store also `was_subscribed`, whether it had the subscription before.
     """
 
     frame: DataFrame
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Rows of another table for those who asked: p, k (the key of the row that asked), v (NULL: there is none), hash (of the row
-    that asked), t, o; before they go through their topic also `home`, the partition.
+class SubscriptionResponses:
+    """Rows of the right table of a foreign-key join for subscribed left rows: p, k (key of the left row), v (NULL: no right row),
+    hash (of the left row), t, o; before their topic also `primary_partition`.
     """
 
     frame: DataFrame
@@ -93,4 +93,4 @@ class Pending:
     node: str
 
 
-Flow = Records | Changes | Regrouped | Questions | Answers | Pending
+Flow = Records | Changes | Regrouped | SubscriptionRegistrations | SubscriptionResponses | Pending

@@ -14,7 +14,15 @@ from headrace.errors import StreamsError
 from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Answers, Changes, Flow, Pending, Questions, Records, Regrouped
+from headrace.streams.engine.flows import (
+    Changes,
+    Flow,
+    Pending,
+    Records,
+    Regrouped,
+    SubscriptionRegistrations,
+    SubscriptionResponses,
+)
 from headrace.streams.engine.operators import (
     aggregates,
     foreign_keys,
@@ -291,29 +299,35 @@ def _repartition_filter(_program: Program, _context: Context, node: ProcessorNod
     return stateless.repartition_filter(node.name, operation, _records(node, flows))
 
 
-def _receive(
-    program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyReceive, flows: list[Flow]
+def _receive_subscriptions(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.SubscriptionReceive, flows: list[Flow]
 ) -> Flow:
-    return foreign_keys.receive(context, operation.store, cast(Questions, flows[0]))
+    return foreign_keys.receive(context, operation.store, cast(SubscriptionRegistrations, flows[0]))
 
 
-def _look_up(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyLookup, flows: list[Flow]) -> Flow:
+def _join_subscriptions(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.SubscriptionJoin, flows: list[Flow]
+) -> Flow:
     right = cast(Changes, context.flows[operation.table])
-    return foreign_keys.look_up(node.name, cast(Questions, flows[0]), right)
+    return foreign_keys.join_subscriptions(node.name, cast(SubscriptionRegistrations, flows[0]), right)
 
 
-def _change(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyChange, flows: list[Flow]) -> Flow:
-    registrations = cast(Questions, context.flows[operation.receive])
-    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), registrations)
+def _join_foreign_table(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignTableJoin, flows: list[Flow]
+) -> Flow:
+    registrations = cast(SubscriptionRegistrations, context.flows[operation.receive])
+    return foreign_keys.join_foreign_table(context, operation.store, cast(Changes, flows[0]), registrations)
 
 
-def _respond(
-    program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyRespond, flows: list[Flow]
+def _join_responses(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.ResponseJoin, flows: list[Flow]
 ) -> Flow:
     send = next(candidate for candidate in program.nodes if candidate.name == operation.send)
-    assert isinstance(send, ProcessorNode) and isinstance(send.operation, ops.ForeignKeySend)
+    assert isinstance(send, ProcessorNode) and isinstance(send.operation, ops.SubscriptionSend)
     left = cast(Changes, context.flows[send.parents[0]])
-    return foreign_keys.respond(node.name, operation, send.operation.extractor, left, cast(Answers, flows[0]))
+    return foreign_keys.join_responses(
+        node.name, operation, send.operation.extractor, left, cast(SubscriptionResponses, flows[0])
+    )
 
 
 def _same(_program: Program, _context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
@@ -350,9 +364,9 @@ _OPERATORS: dict[type, Operator] = {
     ops.TableJoin: _same,
     ops.TableJoinMerge: _merge_tables,
     ops.Suppress: _suppress,
-    ops.ForeignKeySend: _changes(lambda c, n, o, changes: foreign_keys.send(n, o, changes)),
-    ops.ForeignKeyReceive: _receive,
-    ops.ForeignKeyLookup: _look_up,
-    ops.ForeignKeyChange: _change,
-    ops.ForeignKeyRespond: _respond,
+    ops.SubscriptionSend: _changes(lambda c, n, o, changes: foreign_keys.send(n, o, changes)),
+    ops.SubscriptionReceive: _receive_subscriptions,
+    ops.SubscriptionJoin: _join_subscriptions,
+    ops.ForeignTableJoin: _join_foreign_table,
+    ops.ResponseJoin: _join_responses,
 }  # fmt: skip

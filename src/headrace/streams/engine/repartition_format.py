@@ -1,9 +1,9 @@
 """How internal topics are written: the serdes of key and value, and what stands before or behind the value's bytes.
 
 Rows of a regrouped table end with a byte, 1 for in and 0 for out, as Kafka's ChangedSerializer writes it. In the topics of a
-foreign-key join, which nobody but the application reads, the bytes are headrace's own. A question: what is asked (1 byte), the
-partition that wants the answer (4), the hash of the row that asks (16), its key. An answer: whether there is a row (1 byte), the
-hash of the question (16), the row.
+foreign-key join, which nobody but the application reads, the bytes are headrace's own. A subscription registration: instruction
+(1 byte), partition of the left row (4), hash of the left row (16), its key. A response: whether there is a right row (1 byte),
+the hash of the registration (16), the right row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
-from headrace.streams.engine.flows import Answers, Flow, Questions, Regrouped
+from headrace.streams.engine.flows import Flow, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.serdes import Serde
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def packed(flow: type[Flow], value: Column) -> Column:
 
     if flow is Regrouped:
         return F.concat(value, _flag(F.col("add")))
-    if flow is Questions:
-        home = F.call_function("headrace_long_bytes", F.col("home").cast("bigint"), F.lit(4))
-        return F.concat(F.col("ask"), home, F.col("hash"), value)
-    if flow is Answers:
+    if flow is SubscriptionRegistrations:
+        primary_partition = F.call_function("headrace_long_bytes", F.col("primary_partition").cast("bigint"), F.lit(4))
+        return F.concat(F.col("instruction"), primary_partition, F.col("hash"), value)
+    if flow is SubscriptionResponses:
         return F.concat(_flag(value.isNotNull()), F.col("hash"), F.coalesce(value, F.lit(b"")))
     return value
 
@@ -62,11 +62,15 @@ def unpacked(flow: type[Flow] | None) -> tuple[Column, list[Column]]:
 
     if flow is Regrouped:
         return _bytes(1, F.length("value") - 1), [(_bytes(F.length("value"), 1) == F.lit(_YES)).alias("add")]
-    if flow is Questions:
-        home = F.call_function("headrace_bytes_long", _bytes(2, 4)).cast("int")
-        columns = [_bytes(1, 1).alias("ask"), home.alias("home"), _bytes(6, HASH_BYTES).alias("hash")]
+    if flow is SubscriptionRegistrations:
+        primary_partition = F.call_function("headrace_bytes_long", _bytes(2, 4)).cast("int")
+        columns = [
+            _bytes(1, 1).alias("instruction"),
+            primary_partition.alias("primary_partition"),
+            _bytes(6, HASH_BYTES).alias("hash"),
+        ]
         return _bytes(6 + HASH_BYTES, F.length("value")), columns
-    if flow is Answers:
+    if flow is SubscriptionResponses:
         there = _bytes(1, 1) == F.lit(_YES)
         return F.when(there, _bytes(2 + HASH_BYTES, F.length("value"))), [_bytes(2, HASH_BYTES).alias("hash")]
     return F.col("value"), []

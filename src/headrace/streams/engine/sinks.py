@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.converters.base import without_schema_ids
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
-from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
+from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
 from headrace.streams.serdes import RegistrySerde, Serde
@@ -66,7 +66,7 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         through = Records if isinstance(flow, Changes) else type(flow)
         topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     registered = [part for part, serde in (("key", key_serde), ("value", value_serde)) if isinstance(serde, RegistrySerde)]
-    topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
+    topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, SubscriptionResponses))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.expr(without_schema_ids("h", registered)).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # What goes through one producer stays in the order of the task.
@@ -79,7 +79,7 @@ def _frame(flow: Flow) -> DataFrame:
     if isinstance(flow, Records):
         return flow.frame if flow.ordered != "not" else flow.frame.sortWithinPartitions("p", "o")
     empty = F.lit(None).cast(HEADERS).alias("h")
-    if isinstance(flow, Regrouped | Questions | Answers):
+    if isinstance(flow, Regrouped | SubscriptionRegistrations | SubscriptionResponses):
         return flow.frame.withColumn("h", F.lit(None).cast(HEADERS))
     assert isinstance(flow, Changes)
     return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
@@ -109,7 +109,7 @@ def _partition(node: SinkNode, topics: SinkTopics, is_response: bool) -> Column:
 
     partitioner = node.produced.partitioner
     if partitioner is None:
-        return F.col("home") if is_response else F.lit(None).cast("int")
+        return F.col("primary_partition") if is_response else F.lit(None).cast("int")
     assert isinstance(node.topic, str)  # else `refused`
     full = topics.full(node.topic)
     partition: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))

@@ -1,13 +1,13 @@
-"""Joins of two tables by a foreign key (KIP-213): rows of the left table ask the right one for a row, through two topics.
+"""Joins of two tables by a foreign key (KIP-213): rows of the left table subscribe to rows of the right one, through two topics.
 
-A row that changes tells the row that it asked before that it does not want it any more, and asks for the one of its foreign key.
-What has been asked is kept beside the right table, so that its changes are answered as well. A question carries the hash of the
-row that asks, its answer too, and an answer counts only if the row still has that hash: what was asked by a row as it was does
-not overwrite what it is. All questions about one pair of rows go through one partition, and so do their answers.
+A left row that changes deletes its subscription to the old foreign key, and registers one for the new key. Subscriptions are
+stored next to the right table, so that changes of the right table are joined with them. A registration carries the hash of the
+left row, and so does its response. A response counts only if the left row still has that hash: responses to an older version of
+the row are dropped. All registrations of one pair of keys go through one partition, and so do their responses.
 
-Other than in Kafka Streams, for results that are right at rest whatever the two sides do meanwhile: a row that is gone, or has no
-foreign key, is settled where it is and not by a question; and who ends a question gets the answer null for its hash, so that an
-answer that is still under way is not the last word if the very same row comes back.
+Unlike Kafka Streams, so that results are correct at rest whatever both sides do meanwhile: a left row that was deleted, or has no
+foreign key, is joined locally, without a registration; and a deleted subscription gets a null response for its hash, so that a
+response that is still in flight is not the last one if the same row is inserted again.
 """
 
 from __future__ import annotations
@@ -18,52 +18,59 @@ from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Answers, Changes, Questions, Records
+from headrace.streams.engine.flows import Changes, Records, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.state import StoreTable
-from headrace.streams.operations import ForeignKeyRespond, ForeignKeySend, Function, JoinKind
+from headrace.streams.operations import Function, JoinKind, ResponseJoin, SubscriptionSend
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-_END, _ASK_FOR_A_ROW, _ASK = b"\x00", b"\x01", b"\x02"  # of the second an answer that there is no row is not wanted
+# Kafka's SubscriptionWrapper.Instruction; with the second there is no response where the right table has no row.
+_DELETE_SUBSCRIPTION, _PROPAGATE_IF_ROW_EXISTS, _PROPAGATE_NULL_TOO = b"\x00", b"\x01", b"\x02"
 
 
-def send(node: str, operation: ForeignKeySend, left: Changes) -> Questions:
-    """The questions of the rows that have changed: the end of the old one, and the new one."""
+def send(node: str, operation: SubscriptionSend, left: Changes) -> SubscriptionRegistrations:
+    """The registrations of left rows that changed: delete the old subscription, and register the new one."""
     from pyspark.sql import functions as F
 
     old, new = _foreign_keys(node, operation.extractor)
     unsubscribe = F.when(
         F.col("fo").isNotNull() & ~F.col("fo").eqNullSafe(F.col("fn")),
-        F.struct(F.col("fo").alias("k"), F.lit(_END).alias("ask"), _hash(left, F.col("old")).alias("hash")),
+        F.struct(
+            F.col("fo").alias("k"), F.lit(_DELETE_SUBSCRIPTION).alias("instruction"), _hash(left, F.col("old")).alias("hash")
+        ),
     )
-    # A row that asked for nothing before has no result that an answer would have to take away.
+    # A row without a subscription before has no result that a null response would have to delete.
     always = F.lit(operation.kind is JoinKind.LEFT) | F.col("fo").isNotNull()
-    subscribe_kind = F.when(always, F.lit(_ASK)).otherwise(F.lit(_ASK_FOR_A_ROW))
+    instruction = F.when(always, F.lit(_PROPAGATE_NULL_TOO)).otherwise(F.lit(_PROPAGATE_IF_ROW_EXISTS))
     subscribe = F.when(
         F.col("fn").isNotNull(),
-        F.struct(F.col("fn").alias("k"), subscribe_kind.alias("ask"), _hash(left, F.col("new")).alias("hash")),
+        F.struct(F.col("fn").alias("k"), instruction.alias("instruction"), _hash(left, F.col("new")).alias("hash")),
     )
 
     def frame() -> DataFrame:
         rows = left.frame.withColumns({"fo": old, "fn": new})
         rows = rows.select("p", "k", "t", "o", F.explode(F.array(unsubscribe, subscribe)).alias("x")).where("x is not null")
-        home = F.col("p").cast("int").alias("home")
-        return rows.select("p", "x.k", F.col("k").alias("v"), "x.ask", "x.hash", home, "t", "o")
+        primary_partition = F.col("p").cast("int").alias("primary_partition")
+        return rows.select("p", "x.k", F.col("k").alias("v"), "x.instruction", "x.hash", primary_partition, "t", "o")
 
-    return Questions(checked(frame, node))
+    return SubscriptionRegistrations(checked(frame, node))
 
 
-def receive(context: Context, store: str, registrations: Questions) -> Questions:
-    """Keep who wants which row; passes on the last question of each pair of rows."""
+def receive(context: Context, store: str, registrations: SubscriptionRegistrations) -> SubscriptionRegistrations:
+    """Store the subscriptions; returns the last registration of each pair of keys."""
     from pyspark.sql import functions as F
 
     key = F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k")
-    last = registrations.frame.groupBy("p", key).agg(F.max_by(F.struct("ask", "hash", "home", "t", "o"), "o").alias("x"))
-    table = _subscribers(context, store, last)
-    subscription = F.when(F.col("x.ask") != F.lit(_END), F.struct("x.hash", "x.home"))
+    last = registrations.frame.groupBy("p", key).agg(
+        F.max_by(F.struct("instruction", "hash", "primary_partition", "t", "o"), "o").alias("x")
+    )
+    table = _subscription_table(context, store, last)
+    subscription = F.when(
+        F.col("x.instruction") != F.lit(_DELETE_SUBSCRIPTION), F.struct("x.hash", F.col("x.primary_partition").alias("home"))
+    )
     cut = context.cut(
         table.lookup(last).select(
             "p",
@@ -73,18 +80,18 @@ def receive(context: Context, store: str, registrations: Questions) -> Questions
             F.col("sv").alias("ov"),
             F.col("st").alias("ot"),
             "x.o",
-            "x.ask",
+            "x.instruction",
             "x.hash",
-            "x.home",
+            "x.primary_partition",
         )
     )
     context.put(store, cut.where("v is not null or ov is not null"))
-    columns = ["p", F.col("k.fk").alias("k"), F.col("k.pk").alias("v"), "ask", "hash", "home", "t", "o"]
-    return Questions(cut.select(*columns, F.col("ov").isNotNull().alias("known")))
+    columns = ["p", F.col("k.fk").alias("k"), F.col("k.pk").alias("v"), "instruction", "hash", "primary_partition", "t", "o"]
+    return SubscriptionRegistrations(cut.select(*columns, F.col("ov").isNotNull().alias("was_subscribed")))
 
 
-def look_up(node: str, registrations: Questions, right: Changes) -> Answers:
-    """The answers to the questions of this batch: the row that the right table has after it."""
+def join_subscriptions(node: str, registrations: SubscriptionRegistrations, right: Changes) -> SubscriptionResponses:
+    """The responses to the registrations of this batch, with the row that the right table has after the batch."""
     from pyspark.sql import functions as F
 
     if right.lookup is None:
@@ -94,41 +101,55 @@ def look_up(node: str, registrations: Questions, right: Changes) -> Answers:
         raise StreamsError(
             f"{node}: the foreign keys are of type {types[0]}, but the keys of the right table of type {types[1]}."
         )
-    looked_up = _after(right, registrations.frame)
-    row = F.when(F.col("ask") != F.lit(_END), F.col("row"))
-    needs_response = (F.col("ask") != F.lit(_ASK_FOR_A_ROW)) | F.col("row").isNotNull() | F.col("known")
+    looked_up = _current_rows(right, registrations.frame)
+    row = F.when(F.col("instruction") != F.lit(_DELETE_SUBSCRIPTION), F.col("row"))
+    needs_response = (
+        (F.col("instruction") != F.lit(_PROPAGATE_IF_ROW_EXISTS)) | F.col("row").isNotNull() | F.col("was_subscribed")
+    )
     time = F.greatest("t", F.when(row.isNotNull(), F.col("row_t")))
-    columns = ["p", F.col("v").alias("k"), row.alias("v"), "hash", "home", time.alias("t"), "o"]
+    columns = ["p", F.col("v").alias("k"), row.alias("v"), "hash", "primary_partition", time.alias("t"), "o"]
     responses = looked_up.where(needs_response).select(columns)
-    return Answers(responses)
+    return SubscriptionResponses(responses)
 
 
-def change(context: Context, store: str, right: Changes, registrations: Questions) -> Answers:
-    """The answers to those who want rows that have changed. asked: what has been asked in this batch, which `look_up` answers."""
+def join_foreign_table(
+    context: Context, store: str, right: Changes, registrations: SubscriptionRegistrations
+) -> SubscriptionResponses:
+    """The responses to subscriptions to right rows that changed, except those registered in this batch."""
     from pyspark.sql import functions as F
 
     changed = right.frame.where("old is not null or new is not null")
     changed = changed.select("p", F.col("k").alias("fk"), F.col("new").alias("row"), F.col("t").alias("row_t"), "o")
-    # A subscription's key is JSON that begins with the foreign key: those of one are a range of the store.
+    # A subscription's key is JSON that begins with the foreign key: subscriptions to one key are a range of the store.
     fk = F.to_json(F.struct(F.col("fk").cast(_key_of(context, store)).alias("fk")), {"ignoreNullFields": "false"})
     prefix = F.concat(F.substr(fk, F.lit(1), F.length(fk) - F.lit(1)), F.lit(",")).cast("binary")
     rows = changed.withColumn("x", F.explode(context.memory.tables[store].beginning(F.col("p"), prefix)))
     pairs = registrations.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
     met = rows.select("p", "x.k", "x.v", "x.t", "row", "row_t", "o").join(pairs, ["p", "k"], "left_anti")
-    return Answers(
-        met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", F.col("row_t").alias("t"), "o")
+    return SubscriptionResponses(
+        met.select(
+            "p",
+            F.col("k.pk").alias("k"),
+            F.col("row").alias("v"),
+            "v.hash",
+            F.col("v.home").alias("primary_partition"),
+            F.col("row_t").alias("t"),
+            "o",
+        )
     )
 
 
-def respond(node: str, operation: ForeignKeyRespond, extractor: Function, left: Changes, responses: Answers) -> Records:
-    """The rows of the join that have changed; those that are gone have no value."""
+def join_responses(
+    node: str, operation: ResponseJoin, extractor: Function, left: Changes, responses: SubscriptionResponses
+) -> Records:
+    """The changed rows of the join; deleted ones have no value."""
     from pyspark.sql import functions as F
 
     if left.lookup is None:
         raise StreamsError(f"{node}: the left table of this join is kept nowhere; give it a store with Materialized.")
     inner = operation.kind is JoinKind.INNER
-    now = _after(left, responses.frame).where(_hash(left, F.col("row")) == F.col("hash"))
-    last = now.groupBy("p", "k").agg(F.max_by(F.struct("row", "v", "t", "o"), "o").alias("x"))
+    current = _current_rows(left, responses.frame).where(_hash(left, F.col("row")) == F.col("hash"))
+    last = current.groupBy("p", "k").agg(F.max_by(F.struct("row", "v", "t", "o"), "o").alias("x"))
     deleted = F.col("x.v").isNull() if inner else F.lit(False)
     responded = last.select("p", "k", F.col("x.row").alias("l"), F.col("x.v").alias("r"), deleted.alias("gone"), "x.t", "x.o")
     old, new = _foreign_keys(node, extractor)
@@ -154,13 +175,13 @@ def _foreign_keys(node: str, extractor: Function) -> tuple[Column, Column]:
 
 
 def _hash(left: Changes, row: Column) -> Column:
-    """Of a row's bytes, because a row that was restored may differ in what its serde does not write."""
+    """The hash of a row's bytes, because a restored row may differ in what its serde does not write."""
     from pyspark.sql import functions as F
 
     return F.unhex(F.md5(formats.encoded(None, row, kind_of(left.frame, "new"), "row of the left table")))
 
 
-def _after(table: Changes, lookup_keys: DataFrame) -> DataFrame:
+def _current_rows(table: Changes, lookup_keys: DataFrame) -> DataFrame:
     """Add `row` and `row_t`: value and time of the row that the table has for p and k after this batch."""
     from pyspark.sql import functions as F
 
@@ -178,7 +199,7 @@ def _key_of(context: Context, store: str) -> DataType:
     return key["fk"].dataType
 
 
-def _subscribers(context: Context, store: str, last: DataFrame) -> StoreTable:
+def _subscription_table(context: Context, store: str, last: DataFrame) -> StoreTable:
     from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
     key: DataType = kind_of(last, "k")
