@@ -20,9 +20,9 @@ from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
 from headrace.streams.queries import ReadOnlyStore
-from headrace.streams.refused import refuse
 from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
+from headrace.streams.unsupported import refuse
 from headrace.streams.worker_report import reporter_of
 
 log = structlog.get_logger(__name__)

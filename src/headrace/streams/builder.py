@@ -15,12 +15,12 @@ from headrace.streams.graph import Graph
 from headrace.streams.materialized import Materialized, Settled, settle
 from headrace.streams.optimizer import optimize
 from headrace.streams.options import Consumed, take
-from headrace.streams.refused import refuse
 from headrace.streams.sources import GlobalTableNode, StoreNode, StreamSource, TableSourceNode
 from headrace.streams.stores import StateStore
 from headrace.streams.stream import KStream
 from headrace.streams.table import KTable
 from headrace.streams.topology import Topology
+from headrace.streams.unsupported import refuse
 from headrace.streams.views import SourceView
 
 TABLE_SOURCE = "KTABLE-SOURCE-"

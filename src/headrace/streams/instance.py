@@ -15,7 +15,7 @@ from headrace.kafka.failures import KafkaFailure
 from headrace.registry.errors import RegistryUnavailableError
 from headrace.registry.patience import Patience, patience
 from headrace.streams.config import StreamsConfig
-from headrace.streams.engine.engine import Engine, OnCluster
+from headrace.streams.engine.engine import Engine, KafkaCluster
 from headrace.streams.engine.session import session
 from headrace.streams.initialization import FATAL
 from headrace.streams.queries import ReadOnlyStore
@@ -197,8 +197,8 @@ class StreamsInstance:
             try:
                 self._upkeep.prepare()
                 spark = session(self._config.spark_settings)
-                cluster = OnCluster(spark, self._config, self._admin(), self._instances)
-                with patience(Patience(self._stopping, self._tell_wait)), patience(Patience(self._passive)):
+                cluster = KafkaCluster(spark, self._config, self._admin(), self._instances)
+                with patience(Patience(self._stopping, self._log_schema_wait)), patience(Patience(self._passive)):
                     engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
                 if not (isinstance(error, RegistryUnavailableError) and self._passive.is_set()):
@@ -209,7 +209,7 @@ class StreamsInstance:
                 engine.pause()
         engine.start(self._is_ready, self._failed, self._troubled.set)
 
-    def _tell_wait(self, sentence: str | None) -> None:
+    def _log_schema_wait(self, sentence: str | None) -> None:
         if sentence is not None:
             log.warning("Waiting for schemas before the start: %s", sentence, application=self._config.application_id)
 

@@ -84,7 +84,7 @@ class StoreAccess:
     """Where its rows are."""
     shared: bool = False
     """Whether it is global: kept under partition 0, and only read."""
-    reads_only: bool = False
+    read_only: bool = False
     """Whether it is another operator's."""
 
 
@@ -148,7 +148,7 @@ class _ProcessorStore:
         store, (key, value) = access.store, access.kinds
         assert store.key_serde is not None and store.value_serde is not None
         self.name = store.name
-        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.reads_only)
+        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.read_only)
         self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
         self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
         self._timestamped, self._with_headers = store.timestamped, store.with_headers

@@ -13,7 +13,7 @@ from headrace.streams.serdes import Serde
 from headrace.streams.stores import WINDOWED, StateStore, StoreKind
 
 if TYPE_CHECKING:
-    from headrace.streams.engine.reads import FoundRow, StoreReader
+    from headrace.streams.engine.store_reader import StoreReader, StoreRow
 
 _KEYED = (StoreKind.KEY_VALUE, StoreKind.VERSIONED)
 
@@ -39,7 +39,7 @@ class ReadOnlyStore:
         with self._open_reader() as reader:
             if self._store.kind is StoreKind.KEY_VALUE:
                 return reader.get(key)
-            every = reader.of_key(key)
+            every = reader.rows_of_key(key)
             rows = [row for row in every if as_of is None or row.times[0] <= as_of][-1:]
             forgotten = as_of is not None and rows != every[-1:] and as_of < reader.expired.get(every[0].partition, as_of)
             return reader.values(rows)[0] if rows and not forgotten else None
@@ -48,14 +48,14 @@ class ReadOnlyStore:
         """The versions of a key that a versioned store keeps: time (ms) and value, None for a deletion; the oldest first."""
         self._require("versions", StoreKind.VERSIONED)
         with self._open_reader() as reader:
-            rows = reader.of_key(key)
+            rows = reader.rows_of_key(key)
             return [(row.times[0], value) for row, value in zip(rows, reader.values(rows), strict=True)]
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
         """Keys with their (last) values from `low` to `high`, both inclusive; None is no bound."""
         self._require("range", *_KEYED)
         with self._open_reader() as reader:
-            return self._rows(reader, reader.of_keys(low, high))
+            return self._rows(reader, reader.rows_of_keys(low, high))
 
     def prefix_scan(self, prefix: Any, serde: Serde) -> Iterator[tuple[Any, Any]]:
         """Keys with their values whose bytes begin with those that a serde writes for `prefix`."""
@@ -65,7 +65,7 @@ class ReadOnlyStore:
         except (struct.error, TypeError, ValueError) as error:
             raise StreamsError(f"{prefix!r} is no value of the {serde.name} serde.") from error
         with self._open_reader() as reader:
-            return self._rows(reader, reader.beginning(source or b""))
+            return self._rows(reader, reader.prefix_scan(source or b""))
 
     def all(self) -> Iterator[tuple[Any, Any]]:
         """All keys with their (last) values; of a windowed store ((key, start, end), value)."""
@@ -78,9 +78,9 @@ class ReadOnlyStore:
         first, last = time_from or 0, time_to
         with self._open_reader() as reader:
             if self._store.kind is StoreKind.WINDOW:
-                rows = reader.of_key(key, first, last)
+                rows = reader.rows_of_key(key, first, last)
             else:  # in the order of their ends
-                rows = [row for row in reader.of_key(key, first) if self._within(row, first, last)]
+                rows = [row for row in reader.rows_of_key(key, first) if self._within(row, first, last)]
             return iter([(self._start(row), value) for row, value in zip(rows, reader.values(rows), strict=True)])
 
     def fetch_range(
@@ -91,7 +91,7 @@ class ReadOnlyStore:
         """
         self._require("fetch_range", *WINDOWED)
         with self._open_reader() as reader:
-            rows = reader.of_keys(low, high)
+            rows = reader.rows_of_keys(low, high)
             return self._rows(reader, [row for row in rows if self._within(row, time_from or 0, time_to)])
 
     def fetch_all(self, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[Any, Any]]:
@@ -102,14 +102,14 @@ class ReadOnlyStore:
         """Sessions of a key that end at or after a time and begin at or before another one: ((key, start, end), value)."""
         self._require("find_sessions", StoreKind.SESSION)
         with self._open_reader() as reader:
-            return self._rows(reader, [row for row in reader.of_key(key, earliest_end) if row.times[1] <= latest_start])
+            return self._rows(reader, [row for row in reader.rows_of_key(key, earliest_end) if row.times[1] <= latest_start])
 
     def approximate_num_entries(self) -> int:
         """About how many rows there are: RocksDB's estimate, which takes changes that have not been merged yet for rows."""
         with self._open_reader() as reader:
             return reader.count()
 
-    def _rows(self, reader: StoreReader, rows: list[FoundRow]) -> Iterator[tuple[Any, Any]]:
+    def _rows(self, reader: StoreReader, rows: list[StoreRow]) -> Iterator[tuple[Any, Any]]:
         if self._store.kind is StoreKind.VERSIONED:
             rows = [
                 row for row in {(row.partition, row.key): row for row in rows}.values() if row.value is not None
@@ -119,13 +119,13 @@ class ReadOnlyStore:
             keys = [(key, self._start(row), self._end(row)) for key, row in zip(keys, rows, strict=True)]
         return iter(list(zip(keys, values, strict=True)))
 
-    def _within(self, row: FoundRow, first: int, last: int | None) -> bool:
+    def _within(self, row: StoreRow, first: int, last: int | None) -> bool:
         return self._start(row) >= first and (last is None or self._start(row) <= last)
 
-    def _start(self, row: FoundRow) -> int:
+    def _start(self, row: StoreRow) -> int:
         return row.times[1] if self._store.kind is StoreKind.SESSION else row.times[0]
 
-    def _end(self, row: FoundRow) -> int:
+    def _end(self, row: StoreRow) -> int:
         return row.times[0] if self._store.kind is StoreKind.SESSION else row.times[0] + (self._store.window_size_ms or 0)
 
     def _require(self, method: str, *kinds: StoreKind) -> None:

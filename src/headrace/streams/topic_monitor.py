@@ -26,11 +26,11 @@ _SOON_S = 10.0
 class ActiveWork(Protocol):
     """What the active instance is doing."""
 
-    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+    def use_recreated_topics(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
         """continue with internal topics that went away, once `create` has made them again; those that had not been read."""
         ...
 
-    def refill(self) -> None:
+    def refill_changelogs(self) -> None:
         """Fill the changelogs that are empty since."""
         ...
 
@@ -87,10 +87,10 @@ class TopicMonitor:
                 initialization.create_missing(findings, self._config, self._admin())
                 observed.append(self._describe())
 
-            self._unread |= work.renew(lost, create)
+            self._unread |= work.use_recreated_topics(lost, create)
             findings = observed[-1]
             self._ids = findings.ids
-        work.refill()
+        work.refill_changelogs()
         if self._unread:
             raise StreamsError(
                 f"Repartition topics were deleted with records that had not been read: {', '.join(sorted(self._unread))}. They "

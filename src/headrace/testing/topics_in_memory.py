@@ -44,14 +44,14 @@ class TopicsInMemory:
         """Compute a batch, and add what it made."""
         for name, ranges in inputs.items():
             rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows.get(t, [])[a:b]]
-            runtime.give(name, b"".join(map(_packed, rows)))
+            runtime.set_input(name, b"".join(map(_packed, rows)))
         runtime.run(batch)
         if not batch.commits:
             self.add_held(runtime, batch.number)
 
     def add_held(self, runtime: TaskRuntime, number: int | None) -> None:
         """Add what a batch made. number: of the batch, for its changelogs."""
-        held = io.BytesIO(runtime.held_bytes())
+        held = io.BytesIO(runtime.results_bytes())
         while topic := _bytes(held):
             (timestamp,) = struct.unpack(">q", held.read(8))
             key, value = _bytes(held), _bytes(held)

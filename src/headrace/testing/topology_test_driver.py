@@ -21,7 +21,7 @@ from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.engine import formats
 from headrace.streams.engine.build import assemble
 from headrace.streams.engine.columns import HEADERS
-from headrace.streams.engine.registered import learning
+from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.internal_topics import derive
 from headrace.streams.serdes import Serde
 from headrace.streams.topology import Topology
@@ -78,9 +78,9 @@ class TopologyTestDriver:
         self._tasks, self._globals = assemble(topology, self.config, self.topics, counts)
         self._now = int(time.time() * 1000) if wall_clock_time is None else wall_clock_time
         for task in self._tasks:
-            task.memory.runtime.set_now(self._now)
+            task.state.runtime.set_now(self._now)
             task.recover()
-        if any(task.is_due() for task in self._tasks):  # processors begin to work before the first record
+        if any(task.is_punctuation_due() for task in self._tasks):  # processors begin to work before the first record
             self._work()
 
     def __enter__(self) -> Self:
@@ -92,9 +92,9 @@ class TopologyTestDriver:
     def close(self) -> None:
         """Commit what has been done, and delete the state."""
         for task in self._tasks:
-            if task.dirty:
-                task.rest()
-            task.memory.runtime.close()
+            if task.uncommitted:
+                task.commit_done()
+            task.state.runtime.close()
         for table in self._globals:
             table.close()
 
@@ -110,17 +110,17 @@ class TopologyTestDriver:
         """A state store by name, to be read as `KafkaStreams.store` gives it. Raises StreamsError if there is none."""
         from headrace.streams.queries import ReadOnlyStore
 
-        tables = [(task.memory, task.memory.tables[name]) for task in self._tasks if name in task.memory.tables]
+        tables = [(task.state, task.state.tables[name]) for task in self._tasks if name in task.state.tables]
         if not tables:
             raise StreamsError(f"There is no store {name} with a table in this topology.")
-        memory, table = tables[0]
-        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table.reader()))
+        state, table = tables[0]
+        return ReadOnlyStore(state.stores[name], lambda: nullcontext(table.reader()))
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
         """Advance the wall-clock time of processors, and call the schedules that are due then."""
         self._now += milliseconds(advance, "advance")
         for task in self._tasks:
-            task.memory.runtime.set_now(self._now)
+            task.state.runtime.set_now(self._now)
         self._work()
 
     def pipe(self, topic: str, rows: Iterable[tuple[bytes | None, bytes | None, int, Any]]) -> None:
@@ -172,7 +172,7 @@ class TopologyTestDriver:
             frame, value, _ = formats.read(given_rows, part, serde)
             return [row[0] for row in frame.select(value).collect()]
 
-        return learning(rows)
+        return with_schema_lookup(rows)
 
 
 class TestInputTopic:

@@ -20,7 +20,7 @@ from headrace.streams import (
     Suppressed,
     TimeWindows,
 )
-from headrace.streams.engine import state
+from headrace.streams.engine import store_table
 from headrace.streams.serdes import WindowedSerde
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running import reference
@@ -339,7 +339,7 @@ def test_values_that_spark_cannot_sort_are_aggregated_in_their_order_too(drive):
 
 
 def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
-    monkeypatch.setattr(state, "_SWEEP_ROWS", 0)  # as if many rows had changed
+    monkeypatch.setattr(store_table, "_SWEEP_ROWS", 0)  # as if many rows had changed
     builder = StreamsBuilder()
     _grouped(builder).windowed_by(TimeWindows.of_size_and_grace(10, 5)).count(Materialized.as_("store").with_retention(20))
     with drive(builder) as driver:
@@ -348,5 +348,5 @@ def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
         feed(driver, "in", [("b", "x", 45)])
         feed(driver, "in", [("b", "x", 46)])
         assert list(driver.store("store").all()) == [(("b", 40, 50), 2)]
-        stored = driver._tasks[0].memory.tables["store"].rows()
+        stored = driver._tasks[0].state.tables["store"].rows()
         assert [(row["k"], row["w"]) for row in stored.collect()] == [("b", 40)]

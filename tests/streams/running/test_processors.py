@@ -180,14 +180,14 @@ class Looks(Fills):
 
 
 def test_windows_that_processors_share_expire_by_what_is_put_into_them(drive, spark, monkeypatch):
-    monkeypatch.setattr("headrace.streams.engine.state._SWEEP_ROWS", 0)  # as if many rows had changed
+    monkeypatch.setattr("headrace.streams.engine.store_table._SWEEP_ROWS", 0)  # as if many rows had changed
     topics, builder, windows = TopicsInMemory(spark), StreamsBuilder(), Stores.in_memory_window_store("windows", 20, 10, False)
     builder.add_state_store(Stores.window_store_builder(windows, Serdes.string(), Serdes.string()))
     builder.stream("looks", STRINGS).process(Looks, "windows", Named("looks"))
     builder.stream("fills", STRINGS).process(Fills, "windows", Named("fills"))
 
     def kept(driver):
-        stored = driver._tasks[0].memory.tables["windows"].rows().orderBy("w").collect()
+        stored = driver._tasks[0].state.tables["windows"].rows().orderBy("w").collect()
         found = [start for (_, start, _), _ in driver.store("windows").all()]
         assert found == [row["w"] for row in stored if row["w"] > max(row["w"] for row in stored) - 20]
         return [row["w"] for row in stored]

@@ -45,7 +45,7 @@ def driver(drive) -> Iterator[TopologyTestDriver]:
 
 def _read(driver: TopologyTestDriver, ask: Callable[[], Any]) -> tuple[list[Any], int]:
     """What a query gives, and how many rows it looks at."""
-    tasks = [task.memory.runtime for task in driver._tasks]
+    tasks = [task.state.runtime for task in driver._tasks]
     before = sum(task.rows_read() for task in tasks)
     found = list(ask())
     return found, sum(task.rows_read() for task in tasks) - before
@@ -131,7 +131,7 @@ def test_what_has_expired_is_not_found_before_it_is_swept_away(drive):
         feed(driver, "in", [("b", "x", 20)])
         assert [key for key, _ in windows.all()] == [("b", 10, 20), ("b", 20, 30)]
         assert list(windows.fetch("a")) == list(sessions.fetch("a")) == list(sessions.find_sessions("a", 0, 99)) == []
-        assert {row["k"] for row in driver._tasks[0].memory.tables["windows"].rows().collect()} == {"a", "b"}
+        assert {row["k"] for row in driver._tasks[0].state.tables["windows"].rows().collect()} == {"a", "b"}
         feed(driver, "rows", [("a", "old", 1), ("a", "new", 5), ("b", "only", 1), ("c", "now", 30)])
         versions = driver.store("versions")
         assert [versions.get("a", at) for at in (2, 9, 10, None)] == [None, "new", "new", "new"]

@@ -157,7 +157,7 @@ def test_the_stream_time_comes_back_too(drive, spark):
     with drive(_application(), topics=topics) as driver:
         feed(driver, "in2", [("a", "late", 6), ("a", "z", 95)])
         assert list(driver.store("windows").fetch("a")) == [(80, "z"), (100, "y")]
-        (table,) = [task.memory.tables["windows"] for task in driver._tasks if "windows" in task.memory.tables]
+        (table,) = [task.state.tables["windows"] for task in driver._tasks if "windows" in task.state.tables]
         assert {(row["w"], row["v"]) for row in table.rows().collect()} == {(0, "x"), (80, "z"), (100, "y")}
 
 
@@ -174,14 +174,14 @@ def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(dri
     topics, gone = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
     with drive(_application(), topics=topics) as driver:
         feed(driver, "in", [("1", "x", 1)])
-        task = next(task for task in driver._tasks if "counts" in task.memory.logs)
+        task = next(task for task in driver._tasks if "counts" in task.state.logs)
         for topic in gone:
             del topics.rows[topic]
-        task.renew(gone, task.fresh(gone))
+        task.use_recreated_topics(gone, task.earliest_offsets(gone))
         feed(driver, "in", [("2", "x", 2)])
         with pytest.raises(StreamsError, match="it ended before they were filled again: app-counts-changelog"):
             drive(_application(), topics=topics)
-        task.refill()
+        task.refill_changelogs()
         assert driver.store("counts").get("x") == 2
     with drive(_application(), topics=topics) as driver:
         assert list(driver.store("counts").all()) == [("x", 2)]

@@ -73,7 +73,7 @@ def test_a_store_is_on_disk_or_in_memory(drive, spark, given):
         with drive(builder, topics=topics, config=given) as driver:
             feed(driver, "in", [("a", "x", 0)])
             assert [driver.store(name).get("a") for name in ("open", "disk", "memory")] == [times] * 3
-            files = Path(driver._tasks[0].memory.runtime._directory).glob("OPTIONS-*")
+            files = Path(driver._tasks[0].state.runtime._directory).glob("OPTIONS-*")
             named = {name for file in files for name in re.findall(r'\[CFOptions "(.*)"\]', file.read_text())}
             assert named == {"default", *on_disk}
 

@@ -136,7 +136,7 @@ def test_a_repartition_topic_all_of_which_was_read_when_it_went_away_loses_nothi
         app.await_results({"a": 1})
         engine = streams._client._engine
         assert engine is not None
-        reading, renew, run = engine.tasks[1].memory.runtime, engine.renew, engine._cluster.run
+        reading, use_recreated_topics, run = engine.tasks[1].state.runtime, engine.use_recreated_topics, engine._cluster.run
         begun, going, renewed = threading.Event(), threading.Event(), threading.Event()
 
         def held(runtime, batch, inputs):  # the batch has begun, with what was fetched, when the topic goes away
@@ -148,12 +148,12 @@ def test_a_repartition_topic_all_of_which_was_read_when_it_went_away_loses_nothi
         def late(topics, create):  # it is counted before the topic is made again
             going.set()
             app.await_results({"a": 1, "b": 1})
-            unread = renew(topics, create)
+            unread = use_recreated_topics(topics, create)
             renewed.set()
             return unread
 
         monkeypatch.setattr(engine._cluster, "run", held)
-        monkeypatch.setattr(engine, "renew", late)
+        monkeypatch.setattr(engine, "use_recreated_topics", late)
         app.send("b")
         assert begun.wait(WAIT_S)
         app.cluster.admin.delete([app.repartition])

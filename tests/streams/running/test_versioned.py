@@ -70,7 +70,7 @@ def test_a_processor_has_a_store_with_history(drive, spark):
 
 
 def test_versions_that_others_have_followed_are_swept_away(drive, spark, monkeypatch):
-    monkeypatch.setattr("headrace.streams.engine.state._SWEEP_ROWS", 1)
+    monkeypatch.setattr("headrace.streams.engine.store_table._SWEEP_ROWS", 1)
     builder = StreamsBuilder()
     builder.table("rows", STRINGS, Materialized.as_(_history("kept", 10)))
     with drive(builder) as driver:

@@ -11,21 +11,21 @@ from headrace.errors import MissingSourceTopicError
 from headrace.kafka.admin import Admin
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.batch_ranges import BatchRanges
 from headrace.streams.engine.cluster import Cluster
-from headrace.streams.engine.context import Memory
-from headrace.streams.engine.globals import GlobalTable
-from headrace.streams.engine.order import BatchRanges
+from headrace.streams.engine.context import StateManager
+from headrace.streams.engine.exception_handlers import ExceptionHandlers
+from headrace.streams.engine.global_tables import GlobalTable
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.sinks import SinkTopics
-from headrace.streams.engine.skipping import Skipping
-from headrace.streams.engine.source import Partition, SourceReading
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.source import Partition, SourceReader
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.internal_topics import changelog_name, full_name
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
-from headrace.streams.refused import refuse
 from headrace.streams.stores import StateStore, StoreKind, StoreType
 from headrace.streams.topology import Topology
+from headrace.streams.unsupported import refuse
 
 
 def build(
@@ -60,12 +60,14 @@ def assemble(
     }
     shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
-    fed = _fed(topology, config, counts, programs)
-    tasks = _prepared([_task(topology, config, cluster, counts, program, topics, shared, fed) for program in programs])
+    repartition_sources = _repartition_sources(topology, config, counts, programs)
+    tasks = _planned_in_order(
+        [_task(topology, config, cluster, counts, program, topics, shared, repartition_sources) for program in programs]
+    )
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
-def _placed(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
+def _with_storage(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
     """The stores, each of them on disk or in memory: as it says itself, else as the builder was told, else the application."""
     default = topology.store_type or config.store_type or StoreType.ROCKS_DB
     return {
@@ -73,14 +75,14 @@ def _placed(topology: Topology, config: StreamsConfig, stores: Mapping[str, Stat
     }
 
 
-def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
+def _planned_in_order(tasks: list[StreamTask]) -> list[StreamTask]:
     """The tasks, each laid out after those that write what it reads; of those that read each other's topics (a foreign-key join)
     a part is laid out first.
     """
     waiting, prepared = list(tasks), []
     while waiting:
-        ready = [task for task in waiting if all(map(task.reading.is_known, task.program.sources))]
-        if not ready and any(task.sketch() for task in waiting):
+        ready = [task for task in waiting if all(map(task.source_reader.is_known, task.program.sources))]
+        if not ready and any(task.infer_formats() for task in waiting):
             continue
         for task in ready or waiting[:1]:  # what nothing writes says so itself
             task.prepare()
@@ -91,7 +93,7 @@ def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
 
 def _task(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], program: Program,
-    topics: SinkTopics, shared: dict[str, StoreTable], fed: Mapping[str, list[Partition]],
+    topics: SinkTopics, shared: dict[str, StoreTable], repartition_sources: Mapping[str, list[Partition]],
 ) -> StreamTask:  # fmt: skip
     read = {source.name: _topics(source, topics, counts) for source in program.sources}
     names = sorted({name for source_topics in read.values() for name in source_topics})
@@ -99,32 +101,32 @@ def _task(
         raise MissingSourceTopicError(missing)
 
     changelog = partial(changelog_name, topology, config.topic_prefix)
-    memory = Memory(
+    state = StateManager(
         cluster.runtime(max((counts[name] for name in names), default=1)),
-        _placed(topology, config, topology.stores), changelog, shared, fed=fed,
+        _with_storage(topology, config, topology.stores), changelog, shared, repartition_sources=repartition_sources,
     )  # fmt: skip
     merged = program.has_state and len(names) > 1
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
-    internal = frozenset(topics.full(name) for name in topics.repartition)
-    skipping = Skipping(config.skips_failed_records, config.skips_unwritable_results)
-    if skipping:
-        memory.runtime.be_careful()
-    reading = SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic)
+    internal = frozenset(topics.full_name(name) for name in topics.repartition)
+    handlers = ExceptionHandlers(config.skips_failed_records, config.skips_unwritable_results)
+    if handlers:
+        state.runtime.defer_writes()
+    source_reader = SourceReader(topics, config.skips_bad_records, merged, config.dead_letter_topic)
     return StreamTask(
-        program, reading, memory, cluster, read, [(name, p) for name in names for p in range(counts[name])],
-        BatchRanges(reading, cluster, program.sources, read, config.max_batch_records),
+        program, source_reader, state, cluster, read, [(name, p) for name in names for p in range(counts[name])],
+        BatchRanges(source_reader, cluster, program.sources, read, config.max_batch_records),
         reset | dict.fromkeys(internal, "earliest"),
-        source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
-        internal=internal, skipping=skipping,
+        source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full_name(t)) in names},
+        internal=internal, handlers=handlers,
     )  # fmt: skip
 
 
-def _fed(
+def _repartition_sources(
     topology: Topology, config: StreamsConfig, counts: Mapping[str, int], programs: list[Program]
 ) -> dict[str, list[Partition]]:
-    """`Memory.fed`."""
+    """`StateManager.repartition_sources`."""
     prefix, partitions = config.topic_prefix, {}
     for program in programs:
         read = {topic for source in program.sources for topic in source.topics}
@@ -139,14 +141,14 @@ def _fed(
 def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -> list[str]:
     if source.pattern is not None:
         return [name for name in sorted(counts) if source.pattern.fullmatch(name)]
-    return [topics.full(name) for name in source.topics]
+    return [topics.full_name(name) for name in source.topics]
 
 
 def _global(
     topology: Topology, config: StreamsConfig, names: tuple[str, ...], topics: SinkTopics, cluster: Cluster,
     counts: Mapping[str, int],
 ) -> list[tuple[str, GlobalTable]]:  # fmt: skip
-    placed = _placed(topology, config, topology.global_stores)
+    placed = _with_storage(topology, config, topology.global_stores)
     nodes = [topology.nodes[name] for name in names]
     source = next(node for node in nodes if isinstance(node, SourceNode))
     tables = []
@@ -155,8 +157,8 @@ def _global(
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
-            reading = SourceReading(topics, False, False)
+            source_reader = SourceReader(topics, False, False)
             state_store = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
-            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], state_store)
+            table = GlobalTable(source, source_reader, cluster, counts[source.topics[0]], state_store)
             tables.append((store, table))
     return tables

@@ -11,7 +11,7 @@ from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.runtime import Output, TaskRuntime
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.serdes import Serde
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from headrace.streams.stores import StateStore
 
-Clocks = dict[str, dict[int, int]]
+StreamTimes = dict[str, dict[int, int]]
 
 
 @dataclass
-class Memory:
+class StateManager:
     """What a sub-topology keeps from batch to batch: rows by store, stream times, formats of changelogs."""
 
     runtime: TaskRuntime
@@ -33,41 +33,41 @@ class Memory:
     global_tables: Mapping[str, StoreTable] = field(default_factory=dict)
     tables: dict[str, StoreTable] = field(default_factory=dict)
     logs: dict[str, Changelog] = field(default_factory=dict)
-    clocks: Clocks = field(default_factory=dict)
+    stream_times: StreamTimes = field(default_factory=dict)
     expires: dict[str, str] = field(default_factory=dict)
     """Windowed stores, each with the operator by whose stream time its rows expire."""
-    fed: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    repartition_sources: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     """By repartition topic whose readers read nothing else, its partitions and those of their changelogs."""
 
-    def set_clocks(self, clocks: Clocks) -> None:
+    def set_stream_times(self, stream_times: StreamTimes) -> None:
         """The stream times that operators have come to."""
-        self.clocks = clocks
-        self.runtime.set_clocks(clocks)
+        self.stream_times = stream_times
+        self.runtime.set_stream_times(stream_times)
         self._expire()
 
-    def apply(self, clocks: Clocks) -> None:
+    def apply(self, stream_times: StreamTimes) -> None:
         """Take the changes of a batch into the stores, with the stream times that it has come to; what is before stream time less
         retention goes from those of windows.
         """
         self.runtime.apply()
-        self.clocks = clocks
+        self.stream_times = stream_times
         self._expire()
         for store in self.expires:
-            self.tables[store].sweep(self.runtime.changed(store))
+            self.tables[store].delete_expired(self.runtime.changed_rows(store))
 
     def _expire(self) -> None:
         for store, node in self.expires.items():
             retention = self.stores[store].retention_ms
             if retention is not None:
-                self.tables[store].kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
+                self.tables[store].expired_until = {p: time - retention for p, time in self.stream_times.get(node, {}).items()}
 
-    def kept_in(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those of some partitions of topics that are of changelogs, each with the name of the store; and the topics of `fed`, as
-        if they had one partition.
+    def stores_written(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Those of some partitions of topics that are of changelogs, each with the name of the store; and the topics of
+        `repartition_sources`, as if they had one partition.
         """
         stores, written = {self.changelog(store): store for store in self.logs}, list(partitions)
-        fed = {(topic, 0) for topic, _ in written if topic in self.fed}
-        return fed | {(stores[topic], p) for topic, p in written if topic in stores}
+        repartition_sources = {(topic, 0) for topic, _ in written if topic in self.repartition_sources}
+        return repartition_sources | {(stores[topic], p) for topic, p in written if topic in stores}
 
     def table(self, store: str, layout: Layout, time: Column | None = None, size: Column | None = None) -> StoreTable:
         """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout.
@@ -83,7 +83,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ForEachAction:
     """Records that go to a function of the user's in this process, or are printed."""
 
     frame: DataFrame
@@ -94,14 +94,14 @@ class Shown:
 class Context:
     """What a batch does: planned once, and run for every batch."""
 
-    memory: Memory
-    watched: frozenset[str] = frozenset()
+    state: StateManager
+    tables_with_all_changes: frozenset[str] = frozenset()
     """Tables of which every single change is wanted."""
     flows: dict[str, Flow] = field(default_factory=dict)
     """What each operator passes on."""
     outputs: list[Output] = field(default_factory=list)
     """What a batch puts out."""
-    shown: list[Shown] = field(default_factory=list)
+    local_actions: list[ForEachAction] = field(default_factory=list)
     processors: list[str] = field(default_factory=list)
     """Nodes whose schedules may be due."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
@@ -110,11 +110,11 @@ class Context:
     @property
     def spark(self) -> SparkSession:
         """The session."""
-        return self.memory.runtime.spark
+        return self.state.runtime.spark
 
-    def cut(self, frame: DataFrame) -> DataFrame:
+    def compute_once(self, frame: DataFrame) -> DataFrame:
         """The frame, computed once for everything that uses it in a batch."""
-        return self.memory.runtime.once(frame)
+        return self.state.runtime.compute_once(frame)
 
     def write(self, frames: Iterable[DataFrame]) -> None:
         """Send records. frames: of `sinks.COLUMNS`."""
@@ -122,25 +122,25 @@ class Context:
 
     def put(self, store: str, updates: DataFrame) -> None:
         """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
-        self.put_encoded(store, self.memory.logs[store].encoded(updates))
-        index = self.memory.tables[store].index
+        self.put_encoded(store, self.state.logs[store].encoded(updates))
+        index = self.state.tables[store].index
         if index is not None:
             self.outputs.append(Output("store", index.name, None, index.changes(updates)))
 
     def put_encoded(self, store: str, changes: DataFrame) -> None:
         """The same for rows as the store has them: p, key, value (NULL deletes), t, old."""
-        kind = "version" if self.memory.logs[store].versioned else "store"
-        self.outputs.append(Output(kind, store, self.memory.changelog(store), changes))
+        kind = "version" if self.state.logs[store].versioned else "store"
+        self.outputs.append(Output(kind, store, self.state.changelog(store), changes))
 
-    def due(self, node: str, times: DataFrame) -> None:
+    def schedule_punctuations(self, node: str, times: DataFrame) -> None:
         """Say when the schedules of a processor are due: p, number, ms. A number below 0: the processor has begun to work."""
         self.outputs.append(Output("due", node, None, times))
         self.processors.append(node)
 
-    def show(self, frame: DataFrame, action: Callable[[Any], None]) -> None:
+    def call_locally(self, frame: DataFrame, action: Callable[[Any], None]) -> None:
         """Give rows to a function in this process, once everything else of the batch is done. frame: cut."""
         self.outputs.append(Output("show", "", None, frame))
-        self.shown.append(Shown(frame, action))
+        self.local_actions.append(ForEachAction(frame, action))
 
     def skip(self, frame: DataFrame, store: str = "") -> None:
         """Say that records are left out. frame: topic, partition, offset; of what came too late for a store its name, the
@@ -148,13 +148,13 @@ class Context:
         """
         self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
 
-    def clock(self, node: str) -> Column:
+    def stream_time(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""
         from pyspark.sql import functions as F
 
-        return F.call_function("headrace_stream_time", F.lit(self.memory.runtime.id), F.lit(node), F.col("p").cast("int"))
+        return F.call_function("headrace_stream_time", F.lit(self.state.runtime.id), F.lit(node), F.col("p").cast("int"))
 
-    def tick(self, node: str, times: DataFrame, *stores: str) -> None:
+    def advance_stream_time(self, node: str, times: DataFrame, *stores: str) -> None:
         """The stream times that a batch comes to: p, ct. stores: whose rows expire by them."""
         self.outputs.append(Output("tick", node, None, times.select("p", "ct").where("ct is not null")))
-        self.memory.expires |= dict.fromkeys(stores, node)
+        self.state.expires |= dict.fromkeys(stores, node)

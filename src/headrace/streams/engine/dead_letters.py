@@ -21,7 +21,9 @@ def unreadable(records: DataFrame, topic: str) -> DataFrame:
 
 
 def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:
-    """A record that cannot be processed, for the dead letter topic. runtime: the id of the one whose `set_letter` says why."""
+    """A record that cannot be processed, for the dead letter topic. runtime: the id of the one whose `set_dead_letter_cause`
+    says why.
+    """
     from pyspark.sql import functions as F
 
     failure_parts = [F.call_function("headrace_failure", F.lit(runtime), F.lit(part)) for part in range(3)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLUMNS = ("topic", "partition", "key", "value", "headers", "t", "numbered")
 
 
-class Kafka:
+class BatchWriter:
     """Writes to the application's cluster."""
 
     def __init__(self, producer: Mapping[str, str]) -> None:
@@ -32,12 +32,12 @@ class Kafka:
         if not frames:
             return
         try:
-            write(stamped(union(frames), number), self._producer)
+            write(with_record_headers(union(frames), number), self._producer)
         except Exception as error:
             raise failure.as_error(error, "The results of a batch could not be written") from error
 
 
-def stamped(frame: DataFrame, number: int) -> DataFrame:
+def with_record_headers(frame: DataFrame, number: int) -> DataFrame:
     """The columns that a producer takes, from `COLUMNS`: with the time as last header, and the batch's number in changelogs."""
     from pyspark.sql import functions as F
 

@@ -23,14 +23,14 @@ from headrace.spark.destination_topic import fitting_batch_bytes, max_message_by
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build, written_topics
-from headrace.streams.engine.delivery import Kafka
-from headrace.streams.engine.purge import Purge
-from headrace.streams.engine.reads import StoreReader
+from headrace.streams.engine.delivery import BatchWriter
+from headrace.streams.engine.repartition_purge import RepartitionTopicPurge
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.store_reader import StoreReader
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
-from headrace.streams.engine.transactions import OneTransaction
+from headrace.streams.engine.transactions import TransactionPerBatch
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-_POLL_S, _STANDSTILL_S, _GLOBALS_S = 0.5, 150.0, 0.1
+_POLL_S, _LOCK_TIMEOUT_S, _GLOBALS_S = 0.5, 150.0, 0.1
 
 
-class OnCluster:
+class KafkaCluster:
     """What sub-topologies ask of Kafka, for as long as this instance is the active one."""
 
     def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: ActiveStandbyMember) -> None:
@@ -64,7 +64,7 @@ class OnCluster:
         consumers = consumer(config.consumer_settings)
         return TaskRuntime(self._spark, partitions, consumers, self._producer, config.state_dir, self._limits)
 
-    def fit_batches(self, topics: Iterable[str]) -> None:
+    def limit_batch_size(self, topics: Iterable[str]) -> None:
         """Send no larger batches than topics take, of those that exist. Raises KafkaFailure, RetriableError."""
         self._written = frozenset(topics)
         limits = self._read_limits()
@@ -105,7 +105,7 @@ class OnCluster:
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:
         """Write what a batch made."""
-        Kafka(self._producer).write(rows, number)
+        BatchWriter(self._producer).write(rows, number)
 
     def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
         """Offsets by a reset policy."""
@@ -123,16 +123,16 @@ class OnCluster:
         """Commit offsets with notes, as the active instance."""
         self._instances.commit(offsets, self._generation)
 
-    def transactions(self, subtopology: int) -> OneTransaction | None:
+    def transactions(self, subtopology: int) -> TransactionPerBatch | None:
         """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
         if self._config.processing_guarantee == AT_LEAST_ONCE:
             return None
-        return OneTransaction(self._config.application_id, subtopology, self._is_active)
+        return TransactionPerBatch(self._config.application_id, subtopology, self._is_active)
 
     def _is_active(self) -> bool:
         return self._generation is not None and self._generation == self._instances.generation
 
-    def let_go(self) -> None:
+    def refuse_commits(self) -> None:
         """Refuse all commits from now on."""
         self._generation = None
 
@@ -143,35 +143,37 @@ class Engine:
     failed: called once, on a task's thread, with the error that ended it.
     """
 
-    def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
+    def __init__(
+        self, topology: Topology, config: StreamsConfig, cluster: KafkaCluster, admin: Admin, spark: SparkSession
+    ) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError; KafkaFailure and RetriableError if the cluster
         does not say what its topics take.
         """
-        cluster.fit_batches(written_topics(topology, config))
+        cluster.limit_batch_size(written_topics(topology, config))
         self.tasks, self.globals = build(topology, config, cluster, admin)
         for task in self.tasks:
             task.transactions = cluster.transactions(task.program.number)
-        self._working = len(self.tasks)
+        self._running_tasks = len(self.tasks)
         self._cluster, self._jobs = cluster, spark.sparkContext
         self._tag = f"{config.application_id}-{uuid4().hex}"  # of the jobs of this engine
         self._poll_s, self._timeout_s = config.poll_ms / 1000, config.task_timeout_ms / 1000
         self._stopping, self._paused = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
-        self._troubled: Callable[[], None] = lambda: None
+        self._on_retry: Callable[[], None] = lambda: None
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
         self._globals_due = 0.0  # when global tables take in what has come
-        self._purge = Purge(topology, config, admin)
+        self._repartition_purge = RepartitionTopicPurge(topology, config, admin)
 
     def start(
-        self, ready: Callable[[], None], failed: Callable[[BaseException], None], troubled: Callable[[], None] = lambda: None
+        self, ready: Callable[[], None], failed: Callable[[BaseException], None], on_retry: Callable[[], None] = lambda: None
     ) -> None:
         """Restore every task, then work. ready: called when all are restored; troubled: when a batch has to be tried again."""
-        self._troubled = troubled
+        self._on_retry = on_retry
         waiting = threading.Barrier(len(self.tasks), action=ready) if self.tasks else None
         for task in self.tasks:
             args = (task, waiting, failed)
-            thread = threading.Thread(target=self._main, args=args, name=f"StreamTask-{task.program.number}", daemon=True)
+            thread = threading.Thread(target=self._run_task, args=args, name=f"StreamTask-{task.program.number}", daemon=True)
             self._threads.append(thread)
             thread.start()
         if waiting is None:
@@ -186,45 +188,47 @@ class Engine:
             if at_once:
                 self._jobs.cancelJobsWithTag(self._tag)  # of restores
                 for task in self.tasks:
-                    task.memory.runtime.cancel()
+                    task.state.runtime.cancel()
             alive[0].join(min(left, _POLL_S))
         return not alive
 
     def abandon(self) -> None:
         """End without waiting: what still runs can commit nothing any more."""
         self._stopping.set()
-        self._cluster.let_go()
+        self._cluster.refuse_commits()
 
-    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
-        """continue with internal topics that went away, once `create` has made them again; `refill` has to follow.
+    def use_recreated_topics(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+        """continue with internal topics that went away, once `create` has made them again; `refill_changelogs` has to follow.
 
         Nothing is read or written meanwhile. Returns the repartition topics that held records which nobody had read. Raises
         RetriableError while a batch does not come to its end, and what `create` raises; then nothing has changed here.
         """
-        with self._standstill():
+        with self._all_locked():
             unread = {topic for task in self.tasks for topic in task.unread(topics, self.tasks)}
             create()
-            begin = [task.fresh(topics) for task in self.tasks]
+            begin = [task.earliest_offsets(topics) for task in self.tasks]
             for task, offsets in zip(self.tasks, begin, strict=True):
-                task.renew(topics, offsets)
+                task.use_recreated_topics(topics, offsets)
         return unread
 
-    def refill(self) -> None:
-        """Write the stores to those of their changelogs that are new since `renew`. May be called again if it fails."""
-        if any(task.renewed for task in self.tasks):
-            with self._standstill():
+    def refill_changelogs(self) -> None:
+        """Write the stores to those of their changelogs that are new since `use_recreated_topics`. May be called again if it
+        fails.
+        """
+        if any(task.needs_refill for task in self.tasks):
+            with self._all_locked():
                 for task in self.tasks:
-                    task.refill()
+                    task.refill_changelogs()
 
     def store(self, name: str) -> ReadOnlyStore:
         """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
         for task in self.tasks:
-            if name in task.memory.tables:
-                open_reader = partial(_between, self._locks[task.program.number], task.memory.tables[name])
-                return ReadOnlyStore(task.memory.stores[name], open_reader)
+            if name in task.state.tables:
+                open_reader = partial(_locked_reader, self._locks[task.program.number], task.state.tables[name])
+                return ReadOnlyStore(task.state.stores[name], open_reader)
         for task in self.tasks:
-            if name in task.memory.global_tables:
-                open_reader = partial(_between, self._locks[task.program.number], task.memory.global_tables[name])
+            if name in task.state.global_tables:
+                open_reader = partial(_locked_reader, self._locks[task.program.number], task.state.global_tables[name])
                 return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), open_reader)
         raise StreamsError(f"The store {name} holds nothing that can be read.")
 
@@ -253,31 +257,31 @@ class Engine:
         self._paused.clear()
 
     @contextmanager
-    def _standstill(self) -> Iterator[None]:
+    def _all_locked(self) -> Iterator[None]:
         """No task has a batch under way."""
-        deadline = time.monotonic() + _STANDSTILL_S
+        deadline = time.monotonic() + _LOCK_TIMEOUT_S
         with ExitStack() as locks:
             for lock in self._locks.values():
                 if not lock.acquire(timeout=max(deadline - time.monotonic(), 0)):
-                    raise RetriableError(f"A batch has not come to its end in {_STANDSTILL_S:g} s.")
+                    raise RetriableError(f"A batch has not come to its end in {_LOCK_TIMEOUT_S:g} s.")
                 locks.callback(lock.release)
             yield
 
-    def _main(self, task: StreamTask, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
+    def _run_task(self, task: StreamTask, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
         number = task.program.number
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
         try:
-            with patience(Patience(self._stopping, partial(_tell_wait, number))):
-                self._patiently(task, task.recover)
+            with patience(Patience(self._stopping, partial(_log_schema_wait, number))):
+                self._with_retries(task, task.recover)
                 if waiting is not None:
                     waiting.wait()
                 while not self._stopping.is_set():
-                    if not self._step(task):
-                        self._wait(task)
+                    if not self._run_batch(task):
+                        self._wait_for_records(task)
             with self._locks[number]:
-                if task.dirty:
-                    task.rest()
+                if task.uncommitted:
+                    task.commit_done()
         except threading.BrokenBarrierError:
             return
         except BaseException as error:
@@ -292,25 +296,25 @@ class Engine:
             with self._locks[number]:
                 task.close()
             with self._failure:
-                self._working -= 1
-                if not self._working:
+                self._running_tasks -= 1
+                if not self._running_tasks:
                     for table in self.globals:
                         table.close()
 
-    def _wait(self, task: StreamTask) -> None:
+    def _wait_for_records(self, task: StreamTask) -> None:
         """Wait for records, `poll.ms` at most."""
-        runtime = task.memory.runtime
+        runtime = task.state.runtime
         if self._paused.is_set() or not runtime.following:
             self._stopping.wait(self._poll_s)
         else:
             runtime.wait(self._poll_s)
 
-    def _step(self, task: StreamTask) -> bool:
+    def _run_batch(self, task: StreamTask) -> bool:
         """One batch; whether there was one."""
         if self._paused.is_set():
             return False
-        busy = self._patiently(task, lambda: self._batch(task))
-        self._purge.of(task)
+        busy = self._with_retries(task, lambda: self._batch(task))
+        self._repartition_purge.purge_if_due(task)
         return busy
 
     def _batch(self, task: StreamTask) -> bool:
@@ -320,7 +324,7 @@ class Engine:
                 table.update()
         return task.step()
 
-    def _patiently(self, task: StreamTask, action: Callable[[], Value]) -> Value:
+    def _with_retries(self, task: StreamTask, action: Callable[[], Value]) -> Value:
         """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
         backoff, reason = Backoff(0.1, 10.0), ""
 
@@ -336,20 +340,20 @@ class Engine:
 
         def wait(_pause_s: float) -> bool:
             log.warning("A batch is tried again: %s", reason, subtopology=task.program.number)
-            self._troubled()
+            self._on_retry()
             return self._stopping.wait(backoff.failed())
 
         return retry_until(alone, self._timeout_s, backoff.first_s, may_help, wait)
 
 
 @contextmanager
-def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
+def _locked_reader(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
     """What reads a table, which no batch changes meanwhile."""
     with lock:
         yield table.reader()
 
 
-def _tell_wait(number: int, sentence: str | None) -> None:
+def _log_schema_wait(number: int, sentence: str | None) -> None:
     if sentence is not None:
         log.warning("A batch waits for schemas: %s", sentence, subtopology=number)
 

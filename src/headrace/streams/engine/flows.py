@@ -85,7 +85,7 @@ class SubscriptionResponses:
 
 
 @dataclass(frozen=True)
-class Pending:
+class AggregationInput:
     """Records that a cogroup will aggregate together with those of other streams."""
 
     records: Records
@@ -93,4 +93,4 @@ class Pending:
     node: str
 
 
-Flow = Records | Changes | Regrouped | SubscriptionRegistrations | SubscriptionResponses | Pending
+Flow = Records | Changes | Regrouped | SubscriptionRegistrations | SubscriptionResponses | AggregationInput

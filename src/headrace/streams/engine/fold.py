@@ -34,7 +34,7 @@ def result_type(
     frame = spark.createDataFrame([], f"k {row[0].simpleString()}, v {row[1].simpleString()}")
     kind = _type(frame, column(apply(operation.initializer, node)), node)
     for _ in range(2):  # the sum of 0 and a long is a long, and so is the sum of that and a long
-        kind = _type(frame, added(operation, node, _col("k"), _col("v"), null(kind), kind, cast=False), node)
+        kind = _type(frame, aggregate_with(operation, node, _col("k"), _col("v"), null(kind), kind, cast=False), node)
     return kind
 
 
@@ -48,7 +48,7 @@ def _col(name: str) -> Column:
     return F.col(name)
 
 
-def added(
+def aggregate_with(
     operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType, cast: bool = True
 ) -> Column:
     """The aggregate after one more value. before: NULL if there is none yet."""
@@ -64,14 +64,14 @@ def added(
     return result.cast(kind) if cast else result
 
 
-def unless_lost(new: Column, value: Column, before: Column) -> Column:
+def unchanged_by_null(new: Column, value: Column, before: Column) -> Column:
     """The aggregate after a value that may be NULL, which windows get: a function that only says NULL to that changes nothing."""
     from pyspark.sql import functions as F
 
     return F.when(value.isNull(), F.coalesce(new, before)).otherwise(new)
 
 
-def removed(operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType) -> Column:
+def aggregate_without(operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType) -> Column:
     """The aggregate of a table without an old value; NULL stays NULL."""
     from pyspark.sql import functions as F
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
-from headrace.streams.engine.registered import registry_format
+from headrace.streams.engine.registry_formats import registry_format
 from headrace.streams.serdes import RegistrySerde, Serde, Serdes, WindowedSerde
 
 if TYPE_CHECKING:

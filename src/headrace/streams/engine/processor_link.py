@@ -28,11 +28,11 @@ class ProcessorLink:
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(path)
-        self._answers = self._socket.makefile("rb")
+        self._input = self._socket.makefile("rb")
 
     def close(self) -> None:
         """The batch is over."""
-        self._answers.close()
+        self._input.close()
         self._socket.close()
 
     def begin(self, node: str, piece: int) -> tuple[int, list[TaskTimes]]:
@@ -66,14 +66,14 @@ class ProcessorLink:
                 start, end = (start, rows[-1][0]) if backwards else (rows[-1][0] + b"\0", end)
 
     def _read(self, form: str) -> tuple[Any, ...]:
-        return struct.unpack(form, self._exactly(struct.calcsize(form)))
+        return struct.unpack(form, self._read_exactly(struct.calcsize(form)))
 
     def _bytes(self) -> bytes | None:
         (length,) = self._read(">i")
-        return None if length < 0 else self._exactly(length)
+        return None if length < 0 else self._read_exactly(length)
 
-    def _exactly(self, count: int) -> bytes:
-        content = self._answers.read(count)
+    def _read_exactly(self, count: int) -> bytes:
+        content = self._input.read(count)
         if len(content) < count:
             raise StreamsError("The connection to the stores of the sub-topology has ended.")
         return content

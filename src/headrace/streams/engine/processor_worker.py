@@ -23,9 +23,9 @@ from headrace.streams.stores import StoreKind
 ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
 """What a row begins with: `m` is the processor's number; the last three are of a changed row of a table that is read."""
 _PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
-_AT_ONCE = 1000  # records whose rows of a store are fetched with one request
+_PREFETCH_RECORDS = 1000  # records whose rows of a store are fetched with one request
 _LAST = 1 << 62  # behind all records of topics
-_NOTHING = (None,) * 5
+_NO_STORE_ROW = (None,) * 5
 
 
 @dataclass(frozen=True)
@@ -113,69 +113,71 @@ class _ProcessedTask:
             if access.store.kind is not StoreKind.KEY_VALUE:
                 changed.stream_time = times[name]
             stores[name] = STORES[access.store.kind](access, changed, lambda: self._time, self._next_keys)
-            if not access.shared and not access.reads_only:
+            if not access.shared and not access.read_only:
                 self._changed[name] = changed
         shared = {name for name, access in rows.stores.items() if access.shared}
-        self._members = [
-            _Member(self, number, processor, task_times, {name: stores[name] for name in sorted(shared | processor.stores)}, now)
+        self._task_processors = [
+            _TaskProcessor(
+                self, number, processor, task_times, {name: stores[name] for name in sorted(shared | processor.stores)}, now
+            )
             for number, (processor, task_times) in enumerate(zip(processors, tasks, strict=True))
         ]
 
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""
         remaining = iter(rows)
-        chunk = list(islice(remaining, _AT_ONCE))
+        chunk = list(islice(remaining, _PREFETCH_RECORDS))
         # Records that another operator has forwarded from its own `init` or at its end begin below 0 or above _LAST themselves.
         first, last = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0, _LAST
-        for number, member in enumerate(self._members):
-            member.init([first - len(self._members) + number] * self._depth)
-            yield from self._passed_on()
+        for number, member in enumerate(self._task_processors):
+            member.init([first - len(self._task_processors) + number] * self._depth)
+            yield from self._take_forwarded()
         while chunk:
-            ahead = [tuple(row[_of(i)] for row in chunk if row[_NUMBER] == i) for i in range(len(self._members))]
+            ahead = [tuple(row[_key_column(i)] for row in chunk if row[_NUMBER] == i) for i in range(len(self._task_processors))]
             for row in chunk:
                 if row[_STORE] is not None:  # of a table that is read
                     self._rows_of[row[_STORE]].put(row[_KEY], row[_VALUE], row[_TIME])
                     continue
                 number = row[_NUMBER]
-                key, value = row[_of(number)], row[_of(number) + 1]
+                key, value = row[_key_column(number)], row[_key_column(number) + 1]
                 headers = tuple((name, None if content is None else bytes(content)) for name, content in row[_HEADERS] or ())
                 self._key, self._ahead = key, ahead[number]
-                self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
-                yield from self._passed_on()
+                self._task_processors[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
+                yield from self._take_forwarded()
             last = max([last, *chunk[-1][_PLACE][:1]])
-            chunk = list(islice(remaining, _AT_ONCE))
-        for number, member in enumerate(self._members):
+            chunk = list(islice(remaining, _PREFETCH_RECORDS))
+        for number, member in enumerate(self._task_processors):
             self._time, self._key, self._ahead = member.context.now, None, ()
             member.end([last + 1 + number] * self._depth)
-            yield from self._passed_on()
+            yield from self._take_forwarded()
         yield from self._changes()
-        for member in self._members:
+        for member in self._task_processors:
             yield from member.times(self._partition)
 
     def process(self, number: int, record: Record, place: list[int]) -> None:
         """Give a record to a processor of the group, in the middle of another one's work."""
         before = self._time, self._key
         self._time, self._key = record.timestamp, None
-        self._members[number].process(record, place)
+        self._task_processors[number].process(record, place)
         self._time, self._key = before
 
-    def at(self, time: int) -> None:
+    def set_time(self, time: int) -> None:
         """The time of what is put into a store from now on."""
         self._time = time
 
-    def pass_on(self, number: int, record: Record, place: list[int]) -> None:
+    def forward(self, number: int, record: Record, place: list[int]) -> None:
         """Let a record go to the operators behind a processor."""
-        pairs: list[Any] = [None] * (2 * len(self._members))
+        pairs: list[Any] = [None] * (2 * len(self._task_processors))
         pairs[2 * number : 2 * number + 2] = record.key, record.value
         headers = list(record.headers) or None
-        self._out.append((self._partition, record.timestamp, place, headers, number, *_NOTHING, *pairs))
+        self._out.append((self._partition, record.timestamp, place, headers, number, *_NO_STORE_ROW, *pairs))
 
-    def _passed_on(self) -> list[tuple[Any, ...]]:
+    def _take_forwarded(self) -> list[tuple[Any, ...]]:
         passed_on, self._out = self._out, []
         return passed_on
 
     def _changes(self) -> Iterator[tuple[Any, ...]]:
-        pairs = (None,) * (2 * len(self._members))
+        pairs = (None,) * (2 * len(self._task_processors))
         for name, changed in self._changed.items():
             before = changed.before()
             if changed.stream_time >= 0:
@@ -191,18 +193,18 @@ class _ProcessedTask:
         return self._ahead if key == self._key else ()
 
 
-def _of(number: int) -> int:
+def _key_column(number: int) -> int:
     """Where the key of a processor stands in a row."""
     return len(ROW_COLUMNS) + 2 * number
 
 
-class _Member:
+class _TaskProcessor:
     """One processor in one task."""
 
     def __init__(
         self, task: _ProcessedTask, number: int, processor: WorkerProcessor, times: TaskTimes, stores: Mapping[str, Any], now: int
     ) -> None:
-        self._task, self._number, self._described = task, number, processor
+        self._task, self._number, self._worker_processor = task, number, processor
         self._processor = processor.supplier()
         self._record: Record | None = None  # that is processed, and its place
         self._place: list[int] = []
@@ -219,7 +221,7 @@ class _Member:
     def process(self, record: Record, place: list[int]) -> None:
         """One record."""
         self._record, self._place, self._forwarded = record, place, 0
-        self._task.at(record.timestamp)
+        self._task.set_time(record.timestamp)
         self.context.stream_time = max(self.context.stream_time, record.timestamp)
         self._processor.process(record)
         self.context.punctuate(PunctuationType.STREAM_TIME)
@@ -239,14 +241,14 @@ class _Member:
         yield self._time_row(partition, self.context.stream_time, -1)
 
     def _time_row(self, partition: int, time: int, number: int) -> tuple[Any, ...]:
-        pairs = (None,) * (2 * len(self._task._members))
-        return (partition, time, None, None, self._number, *_NOTHING[:4], number, *pairs)
+        pairs = (None,) * (2 * len(self._task._task_processors))
+        return (partition, time, None, None, self._number, *_NO_STORE_ROW[:4], number, *pairs)
 
     def _forward(self, record: Record) -> None:
-        if self._record is not None and self._described.keeps_key and record.key != self._record.key:
-            raise StreamsError(f"{self._described.node} may not change the key: take process for that.")
+        if self._record is not None and self._worker_processor.keeps_key and record.key != self._record.key:
+            raise StreamsError(f"{self._worker_processor.node} may not change the key: take process for that.")
         place = [*self._place, self._forwarded]
         self._forwarded += 1
-        self._task.pass_on(self._number, record, place)
-        for other, child in self._described.forwards:
+        self._task.forward(self._number, record, place)
+        for other, child in self._worker_processor.forwards:
             self._task.process(other, record, place if child is None else [*place, child])

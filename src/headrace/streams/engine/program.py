@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 from headrace.errors import StreamsError
 from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
+from headrace.streams.engine.child_order import ChildOrder, child_order, with_child_number
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import (
+    AggregationInput,
     Changes,
     Flow,
-    Pending,
     Records,
     Regrouped,
     SubscriptionRegistrations,
@@ -37,7 +38,6 @@ from headrace.streams.engine.operators import (
     tables,
     transformers,
 )
-from headrace.streams.engine.places import Places, placed, places
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.streams.processor_groups import needs, owners, processor_groups
 from headrace.streams.topology import Topology
@@ -58,8 +58,8 @@ class Program:
     children: Mapping[str, tuple[Node, ...]]
     """Of each node, in the order in which Kafka Streams gives them a record."""
     has_state: bool
-    places: Places
-    watched: frozenset[str]
+    child_order: ChildOrder
+    tables_with_all_changes: frozenset[str]
     """Tables in whose rows joins with streams or processors look, and those from which they follow."""
     read: Mapping[str, Mapping[str, str]]
     """By processor, the stores of tables that it reads, each with the operator whose result it is."""
@@ -84,9 +84,11 @@ class Program:
         def all_before(node: Node) -> tuple[str, ...]:
             return (*before[node.name], *whole.get(node.name, ()))
 
-        met = places(added, children, lambda node: (*all_before(node), *groups.get(node.name, ())))
-        watched = _watched(added, {name for owner_by_store in read.values() for name in owner_by_store.values()})
-        return cls(number, _sorted(added, all_before), children, stores, met, watched, read, groups)
+        met = child_order(added, children, lambda node: (*all_before(node), *groups.get(node.name, ())))
+        tables_with_all_changes = _tables_with_all_changes(
+            added, {name for owner_by_store in read.values() for name in owner_by_store.values()}
+        )
+        return cls(number, _sorted(added, all_before), children, stores, met, tables_with_all_changes, read, groups)
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -97,7 +99,7 @@ class Program:
         """Turn inputs, by source, into the outputs of the context. Raises StreamsError."""
         self._run(self.nodes, context, inputs, topics)
 
-    def sketch(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
+    def infer_formats(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
@@ -108,7 +110,7 @@ class Program:
 
     def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         context.flows.update(inputs)
-        context.watched, context.defaults = self.watched, topics.defaults
+        context.tables_with_all_changes, context.defaults = self.tables_with_all_changes, topics.defaults
         for node in nodes:
             if isinstance(node, SinkNode):
                 for parent in node.parents:
@@ -131,8 +133,8 @@ class Program:
         """What a node passes on to one of its children."""
         branch = f"{parent}>{child}"
         parent_flow = context.flows[branch if branch in context.flows else parent]
-        place = self.places.get((parent, child))
-        return parent_flow if place is None else placed(parent_flow, place)
+        place = self.child_order.get((parent, child))
+        return parent_flow if place is None else with_child_number(parent_flow, place)
 
     def parent(self, node: ProcessorNode, index: int = 0) -> Node:
         """A parent of a node, with its own parents."""
@@ -150,17 +152,17 @@ def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tupl
     return tuple(in_order)
 
 
-def _watched(nodes: list[Node], read: set[str]) -> frozenset[str]:
+def _tables_with_all_changes(nodes: list[Node], read: set[str]) -> frozenset[str]:
     by_name = {node.name: node for node in nodes}
     joins_ = [node.operation for node in nodes if isinstance(node, ProcessorNode)]
     waiting = [*read, *(operation.table for operation in joins_ if isinstance(operation, ops.StreamTableJoin))]
-    watched: set[str] = set()
+    tables_with_all_changes: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in by_name and name not in watched:
-            watched.add(name)
+        if name in by_name and name not in tables_with_all_changes:
+            tables_with_all_changes.add(name)
             waiting.extend(by_name[name].parents)
-    return frozenset(watched)
+    return frozenset(tables_with_all_changes)
 
 
 def _records(node: ProcessorNode, flows: list[Flow]) -> Records:
@@ -193,8 +195,8 @@ def _stream_join(program: Program, context: Context, node: ProcessorNode, sides:
     return stream_joins.join(context, node.name, operation, stores)
 
 
-def _show(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
-    return stateless.show(context, node.name, operation, _records(node, flows))
+def _call_for_each(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    return stateless.call_for_each(context, node.name, operation, _records(node, flows))
 
 
 def _process(program: Program, context: Context, node: ProcessorNode, _operation: Any, _flows: list[Flow]) -> Flow:
@@ -212,7 +214,7 @@ def _processing(program: Program, context: Context, node: ProcessorNode, togethe
     names = [member.name for member in together]
     outside = [program.flow(context, parent, node.name) for parent in node.parents if parent not in names]
     behind = [child.name for child in program.children[node.name] if child.name in names]
-    forwards = tuple((names.index(name), program.places.get((node.name, name))) for name in behind)
+    forwards = tuple((names.index(name), program.child_order.get((node.name, name))) for name in behind)
     operation = cast(ops.UserProcessor, node.operation)
     records = _records(node, outside) if outside else None
     return processors.Processing(node.name, operation, records, forwards, frozenset(node.stores))
@@ -229,7 +231,7 @@ def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -
 def _aggregate(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamAggregate, flows: list[Flow]
 ) -> Flow:
-    pending = Pending(_records(node, flows), operation, node.name)
+    pending = AggregationInput(_records(node, flows), operation, node.name)
     if any(
         isinstance(child, ProcessorNode) and isinstance(child.operation, ops.CogroupMerge)
         for child in program.children[node.name]
@@ -239,11 +241,11 @@ def _aggregate(
 
 
 def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
-    inputs = cast("list[Pending]", flows)
+    inputs = cast("list[AggregationInput]", flows)
     return _windowed(inputs[0].operation)(context, node.name, inputs[0].operation, inputs)
 
 
-def _windowed(operation: ops.StreamAggregate) -> Callable[[Context, str, ops.StreamAggregate, list[Pending]], Changes]:
+def _windowed(operation: ops.StreamAggregate) -> Callable[[Context, str, ops.StreamAggregate, list[AggregationInput]], Changes]:
     if isinstance(operation.windows, SessionWindows):
         return sessions.aggregate
     return sliding.aggregate if isinstance(operation.windows, SlidingWindows) else aggregates.aggregate
@@ -274,7 +276,7 @@ def _join_table(
     assert isinstance(table, Changes)
     records = _records(node, flows)
     if operation.grace_ms is not None and operation.buffer is not None:
-        records = grace.wait(context, node.name, operation.buffer, operation.grace_ms, records)
+        records = grace.buffer_records(context, node.name, operation.buffer, operation.grace_ms, records)
     return joins.stream_table(node.name, operation, records, table)
 
 
@@ -285,7 +287,7 @@ def _merge_tables(
     assert isinstance(side, ProcessorNode) and isinstance(side.operation, ops.TableJoin)
     left, right = (cast(Changes, program.flow(context, join_side.parents[0], join_side.name)) for join_side in (side, other_side))
     changes = joins.tables(context, node.name, side.operation, left, right)
-    return changes if operation.store is None else tables.keep(context, operation.store, changes)
+    return changes if operation.store is None else tables.materialize(context, operation.store, changes)
 
 
 def _suppress(program: Program, context: Context, node: ProcessorNode, operation: ops.Suppress, flows: list[Flow]) -> Flow:
@@ -342,9 +344,9 @@ _OPERATORS: dict[type, Operator] = {
     ops.FlatMap: _stateless(stateless.flat_map),
     ops.FlatMapValues: _stateless(stateless.flat_map_values),
     ops.RepartitionFilter: _repartition_filter,
-    ops.Peek: _show,
-    ops.ForEach: _show,
-    ops.Print: _show,
+    ops.Peek: _call_for_each,
+    ops.ForEach: _call_for_each,
+    ops.Print: _call_for_each,
     ops.UserProcessor: _process,
     ops.PassThrough: _pass,
     ops.StreamAggregate: _aggregate,

@@ -35,11 +35,11 @@ class InternalFormat:
     flow: type[Flow]
 
 
-def wire_of(wires: Mapping[str, InternalFormat], topic: str) -> InternalFormat:
+def format_of(internal_formats: Mapping[str, InternalFormat], topic: str) -> InternalFormat:
     """The format of a repartition topic. Raises StreamsError if nothing writes it."""
-    if topic not in wires:
+    if topic not in internal_formats:
         raise StreamsError(f"Nothing writes the repartition topic {topic} before it is read.")
-    return wires[topic]
+    return internal_formats[topic]
 
 
 def packed(flow: type[Flow], value: Column) -> Column:

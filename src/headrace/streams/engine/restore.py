@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
 from headrace.streams.engine.cluster import Cluster
-from headrace.streams.engine.context import Memory
+from headrace.streams.engine.context import StateManager
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import restored
-from headrace.streams.engine.registered import learning
+from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.engine.source import Partition
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class StoreRestore:
     """Where stores are restored from."""
 
-    memory: Memory
+    state: StateManager
     cluster: Cluster
     partitions: Sequence[Partition]
     """What the sub-topology reads."""
@@ -31,17 +31,17 @@ class StoreRestore:
         self, pending: Mapping[int, int], written: Collection[tuple[str, int]], counts: Callable[[str, DataFrame], bool]
     ) -> None:
         """Restore every store that has a changelog. pending: by partition, the number of the batch that was cut off; written:
-        what has got rows, as `Memory.kept_in` has it; counts: whether a changelog with these records is to be believed.
-        Raises what `counts` raises, and StreamsError for a changelog that is another one than before.
+        what has got rows, as `StateManager.stores_written` has it; counts: whether a changelog with these records is to be
+        believed. Raises what `counts` raises, and StreamsError for a changelog that is another one than before.
         """
-        for topic, partitions in self.memory.fed.items():
+        for topic, partitions in self.state.repartition_sources.items():
             if (topic, 0) in written and not any(self.cluster.offsets(partitions, "latest").values()):
                 raise StreamsError(
                     f"{topic} and the changelogs of what reads it were deleted and created again: their state is lost, but the "
                     "application has committed offsets. Reset it (kafka-streams-application-reset.sh) to compute it again."
                 )
-        for store, changelog in self.memory.logs.items():
-            topic = self.memory.changelog(store)
+        for store, changelog in self.state.logs.items():
+            topic = self.state.changelog(store)
             if topic is None:
                 continue
             partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
@@ -52,12 +52,12 @@ class StoreRestore:
                     "application has committed offsets. Reset it (kafka-streams-application-reset.sh) to compute it again."
                 )
             ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
-            self.memory.tables[store].clear()
+            self.state.tables[store].clear()
             if not ranges:
                 continue
             rows = self.cluster.read(ranges)
             if counts(topic, rows):
-                self.memory.tables[store].restore(changelog.restored(rows, pending))
+                self.state.tables[store].restore(changelog.restored(rows, pending))
 
     def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
         """Restore a store whose changelog is a topic that is read anyway, from what was read of it. flow: of the topic's
@@ -66,13 +66,13 @@ class StoreRestore:
         partitions = [p for p in self.partitions if p[0] == topic]
         first = self.cluster.offsets(partitions, "earliest")
         ranges = {p: (first[p], positions[p]) for p in partitions if positions[p] > first.get(p, 0)}
-        if not ranges or store not in self.memory.tables:
+        if not ranges or store not in self.state.tables:
             return
 
         def load() -> None:
             records = flow(self.cluster.read(ranges))
             assert isinstance(records, Records)
-            self.memory.tables[store].clear()
-            self.memory.tables[store].load(restored(self.memory.stores[store], records))
+            self.state.tables[store].clear()
+            self.state.tables[store].load(restored(self.state.stores[store], records))
 
-        learning(load)
+        with_schema_lookup(load)

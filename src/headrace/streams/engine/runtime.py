@@ -65,7 +65,7 @@ class RecordFailedError(StreamsError):
         self.exception, self.text, self.trace = exception, text, trace
 
     @property
-    def of_production(self) -> bool:
+    def is_production_error(self) -> bool:
         """Whether it is a result that cannot be written."""
         return self.exception.startswith("org.apache.kafka.")
 
@@ -120,7 +120,7 @@ class TaskRuntime:
         """All rows of a store: p, key, value."""
         return self._frame(self._java.scan(store), self._attributes(_STORED), "p")
 
-    def once(self, frame: DataFrame) -> DataFrame:
+    def compute_once(self, frame: DataFrame) -> DataFrame:
         """The frame, computed once in each batch; it has a column p."""
         execution = _execution(frame)
         rows = self._java.once(f"once-{next(self._numbers)}", self._rows(frame))
@@ -137,7 +137,7 @@ class TaskRuntime:
         """Make a store, on disk or in memory."""
         self._stores.create(store, persistent)
 
-    def add_up(self, index: str) -> None:
+    def track_totals(self, index: str) -> None:
         """Know how many rows an index of sizes has, and how many bytes they say."""
         self._stores.addUp(index)
 
@@ -181,7 +181,7 @@ class TaskRuntime:
         """How many rows of stores were looked at so far."""
         return self._stores.rowsRead()
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """What is measured here: rows of stores that were looked at, and bytes of RocksDB's cache and write buffers, which other
         sub-topologies of this process share.
         """
@@ -209,7 +209,7 @@ class TaskRuntime:
             self._java.serve(f"{self._socket}/s")  # a path that is long would be none for a socket
         return f"{self._socket}/s"
 
-    def is_due(self, nodes: Sequence[str]) -> bool:
+    def is_punctuation_due(self, nodes: Sequence[str]) -> bool:
         """Whether a schedule of processors is due by the clock, or one of them has not begun to work."""
         due = self._clocks.due("\t".join(nodes))
         return 0 <= due <= self._clocks.now()
@@ -234,14 +234,14 @@ class TaskRuntime:
         """Whether a batch that failed has left nothing open."""
         return self._java.canWrite()
 
-    def set_clocks(self, clocks: Mapping[str, Mapping[int, int]]) -> None:
+    def set_stream_times(self, stream_times: Mapping[str, Mapping[int, int]]) -> None:
         """Tell operators the stream times of their tasks."""
         self._clocks.clear()
-        for node, times in clocks.items():
+        for node, times in stream_times.items():
             for partition, time in times.items():
                 self._clocks.set(node, partition, time)
 
-    def give(self, name: str, records: bytes) -> None:
+    def set_input(self, name: str, records: bytes) -> None:
         """The records that an input has in this batch, in place of ranges: in the form of `RecordBytes.java`."""
         self._java.give(name, records)
 
@@ -258,27 +258,27 @@ class TaskRuntime:
                 raise RecordFailedError(*failure.split("\0")) from error
             raise
 
-    def be_careful(self) -> None:
+    def defer_writes(self) -> None:
         """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
         self._java.beCareful(_lines(self._limits.items()))
 
-    def take_limits(self, limits: Mapping[str, int]) -> bool:
+    def update_limits(self, limits: Mapping[str, int]) -> bool:
         """Go by what topics take now; whether one of them takes more than before."""
         more = any(limit > self._limits.get(topic, limit) for topic, limit in limits.items())
         if more:
             self._limits = dict(limits)
-            self.be_careful()
+            self.defer_writes()
         return more
 
-    def set_letter(self, failure: RecordFailedError) -> None:
+    def set_dead_letter_cause(self, failure: RecordFailedError) -> None:
         """What went wrong with the record that `dead_letters` writes next."""
         self._java.setLetter("\0".join((failure.exception, failure.text, failure.trace)))
 
-    def written(self) -> dict[tuple[str, int], int]:
+    def written_offsets(self) -> dict[tuple[str, int], int]:
         """Where complete batches have written to, the offset after the last record."""
         return {(topic, int(partition)): int(end) for topic, partition, end in _values(self._java.written())}
 
-    def forget(self, topics: Iterable[str]) -> None:
+    def forget_topics(self, topics: Iterable[str]) -> None:
         """These topics have gone: what was written to them counts no more."""
         for topic in topics:
             self._java.forget(topic)
@@ -287,11 +287,11 @@ class TaskRuntime:
         """End the batch that is computed now with an error."""
         self._java.cancel()
 
-    def held_bytes(self) -> bytes:
+    def results_bytes(self) -> bytes:
         """The records of a batch without a broker, in the form of `RecordBytes.java`."""
         return bytes(self._java.heldBytes())
 
-    def ticks(self) -> list[tuple[str, int, int]]:
+    def stream_times(self) -> list[tuple[str, int, int]]:
         """The stream times that the batch has come to: operator, partition, time."""
         return [(node, int(partition), int(time)) for node, partition, time in _values(self._java.ticks())]
 
@@ -301,7 +301,7 @@ class TaskRuntime:
         """
         return [(topic, int(partition), int(offset), store) for store, topic, partition, offset in _values(self._java.skipped())]
 
-    def skips(self) -> int:
+    def skipped_count(self) -> int:
         """How many records were left out so."""
         return self._java.skips()
 
@@ -309,7 +309,7 @@ class TaskRuntime:
         """Take the changes of the batch into the stores, and its stream times."""
         self._java.apply()
 
-    def changed(self, store: str) -> int:
+    def changed_rows(self, store: str) -> int:
         """How many rows the batch changed in a store."""
         return self._java.changed(store)
 

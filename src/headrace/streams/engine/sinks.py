@@ -25,13 +25,13 @@ COLUMNS = ("topic", "partition", "key", "value", "headers", "t")
 class SinkTopics:
     """What sinks have to know of topics."""
 
-    full: Callable[[str], str]
+    full_name: Callable[[str], str]
     """The name on the cluster."""
     partitions: Callable[[str], int | None]
     """Their number of a topic."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
     """Serdes where an operator has none."""
-    wires: dict[str, InternalFormat] = field(default_factory=dict)
+    internal_formats: dict[str, InternalFormat] = field(default_factory=dict)
     """Filled with the formats of repartition topics."""
     repartition: frozenset[str] = frozenset()
 
@@ -58,13 +58,13 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         key = formats.encoded(key_serde, F.col("k"), kinds[0], f"key of {node.name}")
         value = packed(type(flow), formats.encoded(value_serde, F.col("v"), kinds[1], f"value of {node.name}"))
     else:
-        to = topics.full(node.topic) if isinstance(node.topic, str) else None
+        to = topics.full_name(node.topic) if isinstance(node.topic, str) else None
         frame, key = formats.written(frame, "k", "key", key_serde, kinds[0], to, f"key of {node.name}")
         frame, value = formats.written(frame, "v", "value", value_serde, kinds[1], to, f"value of {node.name}")
     if internal:
         assert isinstance(node.topic, str)
         through = Records if isinstance(flow, Changes) else type(flow)
-        topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
+        topics.internal_formats[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     registered = [part for part, serde in (("key", key_serde), ("value", value_serde)) if isinstance(serde, RegistrySerde)]
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, SubscriptionResponses))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
@@ -96,7 +96,7 @@ def _topic(node: SinkNode, topics: SinkTopics) -> Column:
     from pyspark.sql import functions as F
 
     if isinstance(node.topic, str):
-        return F.lit(topics.full(node.topic))
+        return F.lit(topics.full_name(node.topic))
     context = RecordContext(F.col("t"), F.col("h"), F.col("p"))
     return column(apply(node.topic, node.name, F.col("k"), F.col("v"), context))
 
@@ -111,6 +111,8 @@ def _partition(node: SinkNode, topics: SinkTopics, is_response: bool) -> Column:
     if partitioner is None:
         return F.col("primary_partition") if is_response else F.lit(None).cast("int")
     assert isinstance(node.topic, str)  # else `refused`
-    full = topics.full(node.topic)
-    partition: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
+    full_name = topics.full_name(node.topic)
+    partition: Any = apply(
+        partitioner, node.name, F.lit(full_name), F.col("k"), F.col("v"), F.lit(topics.partitions(full_name) or 1)
+    )
     return column(partition).cast("int")

@@ -14,7 +14,7 @@ from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, column
 from headrace.streams.engine.flows import Flow, Records
-from headrace.streams.engine.repartition_format import InternalFormat, unpacked, wire_of
+from headrace.streams.engine.repartition_format import InternalFormat, format_of, unpacked
 from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.nodes import SourceNode
 from headrace.streams.serdes import Serde
@@ -74,7 +74,7 @@ class KafkaTopics:
 
 
 @dataclass(frozen=True)
-class SourceReading:
+class SourceReader:
     """How sources are read. default serdes of key and value; skips: records that no serde reads are left out, not an error;
     prefix: of internal topics; merged: the order between several topics matters.
     """
@@ -117,11 +117,11 @@ class SourceReading:
     def is_known(self, node: SourceNode) -> bool:
         """Whether the format of a source's topics is known by now."""
         internal = [topic for topic in node.topics if topic in self.topics.repartition]
-        return all(topic in self.topics.wires for topic in internal)
+        return all(topic in self.topics.internal_formats for topic in internal)
 
     def _wire(self, node: SourceNode) -> InternalFormat | None:
         if len(node.topics) == 1 and node.topics[0] in self.topics.repartition:
-            return wire_of(self.topics.wires, node.topics[0])
+            return format_of(self.topics.internal_formats, node.topics[0])
         return None
 
     def _serdes(self, node: SourceNode, wire: InternalFormat | None) -> tuple[Serde, Serde]:

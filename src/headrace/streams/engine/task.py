@@ -1,9 +1,9 @@
-"""One sub-topology at work: where it is in its topics, one batch after the other, and the way back after a crash.
+"""One sub-topology: its positions in the topics, its batches, and its recovery after a crash.
 
-At least once: what a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it,
-and its number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and
-is done again over the same offsets and from the same state: what it had written already is written once more, to the same rows,
-and counts once. Exactly once: a batch is one transaction with the offsets after it, so that there is none to be done again.
+At least once: the metadata of the group's committed offsets has the end of a batch (`to`) and its number (`n`) before it begins;
+the offsets after it are committed once its last record has been acknowledged. An interrupted batch is thus known, and is run
+again over the same offsets and from the same state: what it had written is written again, to the same rows, and counts once.
+Exactly once: a batch and the offsets after it are one transaction, so that no batch is run again.
 """
 
 from __future__ import annotations
@@ -19,25 +19,24 @@ import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
-from headrace.streams.engine import dead_letters
+from headrace.streams.engine import dead_letters, offset_metadata
+from headrace.streams.engine.batch_ranges import BatchRanges
 from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, first_offsets
-from headrace.streams.engine.context import Clocks, Context, Memory
+from headrace.streams.engine.context import Context, StateManager, StreamTimes
+from headrace.streams.engine.exception_handlers import ExceptionHandlers
 from headrace.streams.engine.flows import Flow
-from headrace.streams.engine.notes import clocks_after, clocks_of, note, require_filled, require_same_stores, written_of
-from headrace.streams.engine.order import BatchRanges
 from headrace.streams.engine.program import Program
-from headrace.streams.engine.registered import learning
+from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.engine.restore import StoreRestore
 from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch, is_volatile
-from headrace.streams.engine.skipping import Skipping
-from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
+from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReader, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_REST_S = 0.1  # without a record after a batch, until its end is committed
-_OFFSETS_INTERVAL_S = 1.0  # between two looks at topics of which nothing comes
+_COMMIT_AFTER_S = 0.1  # without a record after a batch, until its end is committed
+_OFFSETS_INTERVAL_S = 1.0  # between two requests for the end offsets of idle topics
 
 log = structlog.get_logger(__name__)
 
@@ -47,183 +46,183 @@ class StreamTask:
     """A sub-topology with the topics of its sources."""
 
     program: Program
-    reading: SourceReading
-    memory: Memory
+    source_reader: SourceReader
+    state: StateManager
     cluster: Cluster
     topics: Mapping[str, list[str]]
     """By source, names on the cluster."""
     partitions: list[Partition]
     ranges: BatchRanges
-    """What batches take."""
+    """Chooses the offsets of a batch."""
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
     transactions: BatchTransactions | None = None
-    skipping: Skipping = field(default_factory=Skipping)
+    handlers: ExceptionHandlers = field(default_factory=ExceptionHandlers)
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
-    dirty: bool = False
+    uncommitted: bool = False
     metrics: dict[str, float] = field(default_factory=lambda: dict.fromkeys(FIGURES, 0.0))
-    done: dict[Partition, int] = field(default_factory=dict)
-    emptied: set[str] = field(default_factory=set)
-    """Stores whose changelogs wait to be filled again."""
-    renewed: bool = False
-    """Whether `refill` has to."""
+    committed_positions: dict[Partition, int] = field(default_factory=dict)
+    stores_to_refill: set[str] = field(default_factory=set)
+    """Stores whose changelogs are still to be filled again."""
+    needs_refill: bool = False
+    """Whether `refill_changelogs` has work to do."""
     _context: Context | None = None
     _program_job: Any = None
-    _letters_job: Any = None
+    _dead_letter_job: Any = None
     _volatile: bool = False
-    _written: set[tuple[str, int]] = field(default_factory=set)  # as `Memory.kept_in` has it
+    _written: set[tuple[str, int]] = field(default_factory=set)  # as `StateManager.stores_written` returns it
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
-    _lost: bool = False  # whether nobody here knows if the last batch is committed
+    _commit_unknown: bool = False  # whether the last transaction may be committed or not
     _ends: Mapping[Partition, int] = field(default_factory=dict)  # at the beginning
-    _ask_offsets_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
+    _ask_offsets_at: float = 0.0  # when to request end offsets from brokers if no records have come
 
     @property
     def sinks(self) -> set[str]:
         """The topics with fixed names that it writes to, on the cluster."""
         fixed = (node.topic for node in self.program.nodes if isinstance(node, SinkNode))
-        return {self.reading.topics.full(topic) for topic in fixed if isinstance(topic, str)}
+        return {self.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
 
     def prepare(self) -> None:
-        """Go through the nodes without records: lays out the stores, and finds what Spark refuses. Raises StreamsError."""
+        """Plan the nodes without records: creates the stores, and finds what Spark refuses. Raises StreamsError."""
         self._context, self._program_job = self._planned(), None
 
-    def sketch(self) -> bool:
-        """Go through the nodes as far as the formats of internal topics are known; whether that tells those of others."""
-        count_before, context = len(self.reading.topics.wires), Context(self.memory)
-        self.program.sketch(context, self._inputs(context, self.reading.is_known), self.reading.topics)
-        return len(self.reading.topics.wires) > count_before
+    def infer_formats(self) -> bool:
+        """Plan the nodes as far as the formats of internal topics are known; whether that determines more formats."""
+        count_before, context = len(self.source_reader.topics.internal_formats), Context(self.state)
+        self.program.infer_formats(context, self._inputs(context, self.source_reader.is_known), self.source_reader.topics)
+        return len(self.source_reader.topics.internal_formats) > count_before
 
     def recover(self) -> None:
-        """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
+        """Read the committed offsets, restore the stores, and run an interrupted batch again. Raises StreamsError."""
         if self.transactions is not None:
-            self.transactions.begin(self.memory.runtime)
-        self._lost, self._unfinished = False, {}
+            self.transactions.begin(self.state.runtime)
+        self._commit_unknown, self._unfinished = False, {}
         committed = self.cluster.committed(self.partitions)
         first = first_offsets(self.cluster, [p for p in self.partitions if p not in committed], self.reset)
-        notes = {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
+        metadata = {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
         self.positions = first | {partition: offset for partition, (offset, _) in committed.items()}
-        self.number = max((int(metadata["n"]) for metadata in notes.values()), default=0)
-        self._pending = {p: (self.positions[p], int(metadata["to"])) for p, metadata in notes.items() if "to" in metadata}
-        self.memory.set_clocks(clocks_of(notes))
-        require_filled(notes, self.memory)
-        require_same_stores(notes, self._signatures())
-        stores = StoreRestore(self.memory, self.cluster, self.partitions)
+        self.number = max((int(fields["n"]) for fields in metadata.values()), default=0)
+        self._pending = {p: (self.positions[p], int(fields["to"])) for p, fields in metadata.items() if "to" in fields}
+        self.state.set_stream_times(offset_metadata.stream_times(metadata))
+        offset_metadata.require_filled(metadata, self.state)
+        offset_metadata.require_same_stores(metadata, self._signatures())
+        stores = StoreRestore(self.state, self.cluster, self.partitions)
         pending = {p: self.number for _, p in self._pending}
-        self._written = written_of(notes)
-        stores.from_changelogs(pending, self._written, lambda topic, rows: bool(committed) or self._is_true(topic, rows))
-        self._ends = self._go_back(restoring=True)
+        self._written = offset_metadata.stores_with_rows(metadata)
+        stores.from_changelogs(pending, self._written, lambda topic, rows: bool(committed) or self._holds_state(topic, rows))
+        self._ends = self._check_positions(restoring=True)
         for store, topic in self.source_changelogs.items():
             source = next(node for node in self.program.sources if topic in self.topics[node.name])
-            stores.from_source(store, topic, self.positions, lambda raw, source=source: self.reading.flow(source, raw, 0))
+            stores.from_source(store, topic, self.positions, lambda raw, source=source: self.source_reader.flow(source, raw, 0))
         if self._pending:
-            log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
+            log.info("An interrupted batch is run again", subtopology=self.program.number, batch=self.number)
             ranges, self._pending = self._pending, {}
             self._batch(ranges)
 
     def step(self) -> bool:
-        """Do one batch of what has come; whether there was anything.
+        """Run one batch of the available records; whether there were any.
 
-        Raises RetriableError for what may pass: the next call does the same batch again. After any other error the stores may
-        have taken in half of a batch: who continues has to begin with `recover`.
+        Raises RetriableError for a transient failure: the next call runs the same batch again. After any other error the stores
+        may hold half of a batch: the caller has to `recover` first.
         """
-        if self._lost:
+        if self._commit_unknown:
             self.recover()
-        ends = self.cluster.ends(self.memory.runtime, self._starts())
+        ends = self.cluster.ends(self.state.runtime, self._starts())
         ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
         now = time.monotonic()
         if ends is None or (not ranges and now > self._ask_offsets_at):
-            ends = self._go_back()
+            ends = self._check_positions()
             ranges, self._ask_offsets_at = self._unfinished or self.ranges.of(self.positions, ends), now + _OFFSETS_INTERVAL_S
-            if not ranges and self.dirty:
-                self.rest()
-        if not ranges and self.is_due():
+            if not ranges and self.uncommitted:
+                self.commit_done()
+        if not ranges and self.is_punctuation_due():
             ranges = {p: (offset, offset) for p, offset in self.positions.items()}
         if not ranges:
             return False
         self.number += not self._unfinished
         self._unfinished, begin = ranges, time.monotonic()
-        if self.transactions is None:  # says as well that the batch before is done
+        if self.transactions is None:  # commits the previous batch, too
             self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        self._unfinished, self._ask_offsets_at = {}, time.monotonic() + _REST_S
+        self._unfinished, self._ask_offsets_at = {}, time.monotonic() + _COMMIT_AFTER_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
-        self.metrics |= {"batch-ms": (time.monotonic() - begin) * 1000, **self.memory.runtime.figures()}
+        self.metrics |= {"batch-ms": (time.monotonic() - begin) * 1000, **self.state.runtime.metrics()}
         self.metrics["batch-ms-total"] += self.metrics["batch-ms"]
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
 
-    def is_due(self) -> bool:
-        """Whether a batch without records has something to do: schedules of processors."""
+    def is_punctuation_due(self) -> bool:
+        """Whether a batch without records has to run, because a punctuation of a processor is due."""
         nodes = self._context.processors if self._context is not None else ()
-        return bool(nodes) and self.memory.runtime.is_due(nodes)
+        return bool(nodes) and self.state.runtime.is_punctuation_due(nodes)
 
     def _starts(self) -> dict[str, dict[Partition, int]]:
-        """By input, where the next batch begins."""
+        """By input, the offsets at which the next batch begins."""
         return {source: {p: offset for p, offset in self.positions.items() if p[0] in t} for source, t in self.topics.items()}
 
     def close(self) -> None:
-        """The work is over."""
-        self.memory.runtime.close()
+        """Close the runtime."""
+        self.state.runtime.close()
 
     def store_sizes(self) -> dict[str, int]:
         """About how many rows each store has."""
-        return {name: self.memory.runtime.size(name) for name in self.memory.tables}
+        return {name: self.state.runtime.size(name) for name in self.state.tables}
 
-    def rest(self) -> None:
-        """Commit that the last batch is done."""
+    def commit_done(self) -> None:
+        """Commit the last batch."""
         self._commit({})
-        self.dirty = False
+        self.uncommitted = False
 
     def unread(self, topics: Collection[str], tasks: Iterable[StreamTask]) -> set[str]:
-        """Those of some repartition topics, which are gone, that held records which this task has not read: what was there at
-        the beginning, and what complete batches have written since. What a batch that failed has written is written again; one
-        of this task's that failed cannot be done again without its records.
+        """Of deleted repartition topics, those with records that this task has not read: there at the start, or written since by
+        complete batches. A failed batch writes its records again; a failed batch of this task needs its records to run again.
         """
         ends = dict(self._ends)
-        for partition, end in (entry for task in tasks for entry in task.memory.runtime.written().items()):
+        for partition, end in (entry for task in tasks for entry in task.state.runtime.written_offsets().items()):
             ends[partition] = max(end, ends.get(partition, 0))
         mine = [p for p in self.partitions if p[0] in topics]
         return {p[0] for p in mine if p in self._unfinished or ends.get(p, 0) > self.positions[p]}
 
-    def fresh(self, topics: Collection[str]) -> dict[Partition, int]:
-        """Where internal topics that are new begin; asks the cluster, and changes nothing."""
+    def earliest_offsets(self, topics: Collection[str]) -> dict[Partition, int]:
+        """The earliest offsets of recreated internal topics; changes nothing."""
         mine = [p for p in self.partitions if p[0] in topics]
         return self.cluster.offsets(mine, "earliest") if mine else {}
 
-    def renew(self, topics: Collection[str], begin: Mapping[Partition, int]) -> None:
-        """continue with internal topics that are new and empty: read from `begin` on; stores whose changelogs they are wait for
-        `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
+    def use_recreated_topics(self, topics: Collection[str], begin: Mapping[Partition, int]) -> None:
+        """Continue with recreated, empty internal topics: read them from `begin` on; their stores wait for `refill_changelogs`.
+        It must not fail half-way: a second call would read records again that were read in between.
         """
         self.positions |= begin
         self._ends = {p: end for p, end in self._ends.items() if p[0] not in topics}
-        self.memory.runtime.forget(topics)
-        self.memory.runtime.following = False
-        new = {store for store in self.memory.logs if self.memory.changelog(store) in topics}
-        self.emptied, self._written = self.emptied | new, {w for w in self._written if w[0] not in {*new, *topics}}
-        self.renewed = self.renewed or bool(begin or self.emptied)
+        self.state.runtime.forget_topics(topics)
+        self.state.runtime.following = False
+        new = {store for store in self.state.logs if self.state.changelog(store) in topics}
+        self.stores_to_refill |= new
+        self._written = {row for row in self._written if row[0] not in {*new, *topics}}
+        self.needs_refill = self.needs_refill or bool(begin or self.stores_to_refill)
 
-    def refill(self) -> None:
-        """Write stores to their changelogs that are new and empty. Until that is committed a restore from them is refused."""
-        if not self.renewed:
+    def refill_changelogs(self) -> None:
+        """Write stores to their recreated, empty changelogs. Until that is committed a restore from them is refused."""
+        if not self.needs_refill:
             return
-        # What was committed went with an old topic; of those that are new nothing is unfinished.
+        # Offsets of deleted topics are lost; recreated topics have no unfinished batch.
         to = {p: end for p, (start, end) in self._unfinished.items() if self.positions[p] == start}
         self._commit(to)
-        for store in sorted(self.emptied):
-            changelog, rows = self.memory.logs[store], self.memory.tables[store].stored()
+        for store in sorted(self.stores_to_refill):
+            changelog, rows = self.state.logs[store], self.state.tables[store].stored()
             self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
-            self.emptied.discard(store)
+            self.stores_to_refill.discard(store)
             log.warning("The changelog %s has been filled again from its store.", changelog.topic)
         self._commit(to)
-        self.renewed = False
+        self.needs_refill = False
 
-    def _go_back(self, *, restoring: bool = False) -> dict[Partition, int]:
-        """The ends of what there is to read. A topic that ends before what has been read of it is another one, or was cut: go on
-        as its reset policy says. Of a repartition topic only a restore can do that; else who made it again has to call `renew`.
+    def _check_positions(self, *, restoring: bool = False) -> dict[Partition, int]:
+        """The end offsets of the partitions. One that ends before its position was recreated or truncated: its reset policy is
+        applied. For a repartition topic only a restore does so; otherwise `use_recreated_topics` has to be called.
         """
         ends = self.cluster.offsets(self.partitions, "latest")
         read = self.positions | {p: end for p, (_, end) in (self._pending | dict(self._unfinished)).items()}
@@ -240,13 +239,13 @@ class StreamTask:
             log.warning("%s It is read on from its %s record.", sentence, policy)
             self._pending.pop(partition, None)
             self.positions |= self.cluster.offsets([partition], policy)
-            self.memory.runtime.following = False
-        if not self.memory.runtime.following:  # at the start, and when a consumer could not go on
-            self._skip_gone()
+            self.state.runtime.following = False
+        if not self.state.runtime.following:  # at the start, and when a consumer could not go on
+            self._skip_deleted_records()
         return ends
 
-    def _skip_gone(self) -> None:
-        """Where the topic has deleted the records that come next, continue as its reset policy says."""
+    def _skip_deleted_records(self) -> None:
+        """Apply the reset policy to partitions whose next records have been deleted."""
         for partition, first in self.cluster.offsets(self.partitions, "earliest").items():
             if first <= self.positions[partition]:
                 continue
@@ -261,140 +260,141 @@ class StreamTask:
             self.positions |= self.cluster.offsets([partition], policy)
 
     def _commit(self, to: Mapping[Partition, int]) -> None:
-        self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
-        self.done = dict(self.positions)
+        self.cluster.commit({p: (offset, self._offset_metadata(p, to.get(p))) for p, offset in self.positions.items()})
+        self.committed_positions = dict(self.positions)
 
-    def _note(self, partition: Partition, to: int | None = None, clocks: Clocks | None = None) -> str:
+    def _offset_metadata(self, partition: Partition, to: int | None = None, stream_times: StreamTimes | None = None) -> str:
         more: dict[str, Any] = {"to": to}
         if partition == self.partitions[0]:
-            more |= {"s": self._signatures() or None, "e": sorted(self.emptied) or None}
-        return note(self.number, partition, self.memory.clocks if clocks is None else clocks, self._written, more)
+            more |= {"s": self._signatures() or None, "e": sorted(self.stores_to_refill) or None}
+        times = self.state.stream_times if stream_times is None else stream_times
+        return offset_metadata.encode(self.number, partition, times, self._written, more)
 
     def _signatures(self) -> dict[str, str]:
-        return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
+        return {name: log.signature for name, log in self.state.logs.items() if self.state.changelog(name) is not None}
 
-    def _is_true(self, changelog: str, rows: DataFrame) -> bool:
-        """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
+    def _holds_state(self, changelog: str, rows: DataFrame) -> bool:
+        """Whether a changelog holds valid state although nothing is committed. Raises StreamsError if it would count twice."""
         if self.transactions is not None and rows.isEmpty():
-            return False  # only the first transaction ever was begun, and aborted
+            return False  # the very first transaction was aborted
         internal = all(topic in self.internal for topic, _ in self.partitions)
         if not internal or any(self.cluster.offsets(self.partitions, "latest").values()):
             raise StreamsError(
                 f"The changelog {changelog} holds state, but the group of the application has no committed offsets: it would be "
                 "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
             )
-        # Its repartition topics were deleted, and what was committed with them. No number of before may come again.
+        # Its repartition topics were deleted, and their committed offsets with them. No batch number may be used again.
         self.number = max(self.number, int(time.time() * 1000))
         return True
 
     def _planned(self) -> Context:
-        context = Context(self.memory)
-        self.program.run(context, self._inputs(context, lambda _: True), self.reading.topics)
+        context = Context(self.state)
+        self.program.run(context, self._inputs(context, lambda _: True), self.source_reader.topics)
         return context
 
     def _inputs(self, context: Context, select: Callable[[SourceNode], bool]) -> dict[str, Flow]:
-        """What comes from the sources, in whatever batch."""
+        """The flows of the sources, for every batch."""
         inputs: dict[str, Flow] = {}
         for number, source in enumerate(self.program.sources):
             if select(source):
-                raw = self.memory.runtime.input(source.name, RAW, "partition")
-                inputs[source.name] = self.reading.flow(source, raw, number, partial(self._leave_out, context))
+                raw = self.state.runtime.input(source.name, RAW, "partition")
+                inputs[source.name] = self.source_reader.flow(source, raw, number, partial(self._skip_unreadable, context))
         return inputs
 
-    def _leave_out(self, context: Context, records: DataFrame) -> None:
+    def _skip_unreadable(self, context: Context, records: DataFrame) -> None:
         context.skip(records)
-        if self.reading.dead_letter_topic is not None:
-            context.write([dead_letters.unreadable(records, self.reading.dead_letter_topic)])
+        if self.source_reader.dead_letter_topic is not None:
+            context.write([dead_letters.unreadable(records, self.source_reader.dead_letter_topic)])
 
     def _job(self) -> Any:
-        """What a batch computes: planned once, unless it depends on when that is."""
+        """The job of a batch: planned once, unless it has functions of the present time."""
         if self._program_job is None or self._volatile:
             if self._program_job is not None:
                 self._context = self._planned()
             assert self._context is not None
             self._volatile = is_volatile(output.frame for output in self._context.outputs)
-            self._program_job = self.memory.runtime.program(self._context.outputs)
+            self._program_job = self.state.runtime.program(self._context.outputs)
         return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
         try:
-            learning(lambda: self._planned_batch(ranges, self._job()), self.prepare)
+            with_schema_lookup(lambda: self._planned_batch(ranges, self._job()), self.prepare)
         except RecordFailedError as failure:
-            if not self.skipping.skips(failure):
+            if not self.handlers.continues(failure):
                 raise
-            self._in_parts(ranges, failure)
+            self._split_batch(ranges, failure)
 
-    def _in_parts(self, ranges: Ranges, failure: RecordFailedError) -> None:
-        """Do a batch that a record has failed, which has left no trace: in halves, until that record is alone and is left out."""
+    def _split_batch(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Run a batch in which a record failed, and which has written nothing, in halves, until that record is alone; skip it."""
         if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
             raise failure
         parts = self.ranges.halves(ranges)
-        if not parts and failure.of_production and self.memory.runtime.take_limits(self.cluster.limits()):
+        if not parts and failure.is_production_error and self.state.runtime.update_limits(self.cluster.limits()):
             self._batch(ranges)
         elif not parts:
-            self._leave_out_one(ranges, failure)
+            self._skip_failed_record(ranges, failure)
         for part in parts:
             self._unfinished = part
-            self.number += 1  # each is a batch of its own, whatever becomes of the next
+            self.number += 1  # each is a batch of its own
             if self.transactions is None:
                 self._commit({p: end for p, (_, end) in part.items()})
             self._batch(part)
 
-    def _leave_out_one(self, ranges: Ranges, failure: RecordFailedError) -> None:
-        """Write a record to the dead letter topic, if there is one, and continue behind it."""
+    def _skip_failed_record(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Write a record to the dead letter topic, if there is one, and continue after it."""
         ((topic, partition), (offset, _)) = next(item for item in ranges.items() if item[1][0] < item[1][1])
         log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
         self.metrics["dropped"] += 1
-        runtime, to = self.memory.runtime, self.reading.dead_letter_topic
-        runtime.set_letter(failure)
-        if self._letters_job is None:
+        runtime, to = self.state.runtime, self.source_reader.dead_letter_topic
+        runtime.set_dead_letter_cause(failure)
+        if self._dead_letter_job is None:
             inputs = [runtime.input(source.name, RAW, "partition") for source in self.program.sources]
             frames = [] if to is None else [dead_letters.failed(raw, to, runtime.id) for raw in inputs]
-            self._letters_job = runtime.program([Output("sink", "", None, frame) for frame in frames])
-        self._planned_batch(ranges, self._letters_job)
+            self._dead_letter_job = runtime.program([Output("sink", "", None, frame) for frame in frames])
+        self._planned_batch(ranges, self._dead_letter_job)
 
     def _planned_batch(self, ranges: Ranges, job: Any) -> None:
-        runtime = self.memory.runtime
+        runtime = self.state.runtime
         inputs = {source: {p: r for p, r in ranges.items() if p[0] in topics} for source, topics in self.topics.items()}
         try:
             batch = StreamBatch(job, self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
-            if skips := runtime.skips():
+            if skips := runtime.skipped_count():
                 log_skipped(runtime.skipped())
                 self.metrics["dropped"] += skips
-            clocks = clocks_after(self.memory.clocks, runtime.ticks())
-            self._written |= self.memory.kept_in(runtime.written())
+            stream_times = offset_metadata.stream_times_after(self.state.stream_times, runtime.stream_times())
+            self._written |= self.state.stores_written(runtime.written_offsets())
             if self.transactions is not None:
-                self._commit_once(self.transactions, clocks, ranges)
-            self._take_in(clocks, job is not self._letters_job)
+                self._commit_once(self.transactions, stream_times, ranges)
+            self._apply_results(stream_times, job is not self._dead_letter_job)
         except BaseException:
-            self._lost = self._lost or (self.transactions is not None and not runtime.can_write())
+            self._commit_unknown = self._commit_unknown or (self.transactions is not None and not runtime.can_write())
             raise
         finally:
             runtime.end()
         self.positions.update({p: end for p, (_, end) in ranges.items()})
-        self.dirty = self.transactions is None
-        if not self.dirty:
-            self.done = dict(self.positions)
+        self.uncommitted = self.transactions is None
+        if not self.uncommitted:
+            self.committed_positions = dict(self.positions)
 
-    def _commit_once(self, transactions: BatchTransactions, clocks: Clocks, ranges: Ranges) -> None:
-        """Commit everything that a batch made, and that it is done, in one transaction."""
+    def _commit_once(self, transactions: BatchTransactions, stream_times: StreamTimes, ranges: Ranges) -> None:
+        """Commit the results of a batch and the offsets after it in one transaction."""
         after = self.positions | {p: end for p, (_, end) in ranges.items()}
-        offsets = {p: (offset, self._note(p, clocks=clocks)) for p, offset in after.items()}
+        offsets = {p: (offset, self._offset_metadata(p, stream_times=stream_times)) for p, offset in after.items()}
         try:
-            transactions.commit(self.memory.runtime, offsets)
+            transactions.commit(self.state.runtime, offsets)
         except BaseException:
-            self._lost = True
+            self._commit_unknown = True
             raise
 
-    def _take_in(self, clocks: Clocks, shows: bool) -> None:
-        """continue from what a batch made. shows: whether functions in this process get rows of it."""
+    def _apply_results(self, stream_times: StreamTimes, shows: bool) -> None:
+        """Apply the results of a batch to the stores. shows: whether functions in this process get rows of it."""
         assert self._context is not None
         try:
-            for shown in self._context.shown if shows else ():
+            for shown in self._context.local_actions if shows else ():
                 for row in shown.frame.toLocalIterator():
                     shown.show(row)
-            self.memory.apply(clocks)
-        except Exception as error:  # what is written is written: only a restore tells what the stores hold
+            self.state.apply(stream_times)
+        except Exception as error:  # the results are written: only a restore makes the stores consistent
             translated = failure.as_error(error, "The results of a batch could not be taken into the stores")
             raise StreamsError(str(translated)) from error

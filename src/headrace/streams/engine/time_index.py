@@ -30,7 +30,7 @@ class TimeIndex:
         self._runtime, self._store, self._log, self._time, self._size = runtime, store, changelog, time, size
         runtime.create(self.name, persistent=bool(changelog.store.persistent))
         if size is not None:
-            runtime.add_up(self.name)
+            runtime.track_totals(self.name)
 
     def changes(self, updates: DataFrame) -> DataFrame:
         """What changes with rows that come and go, as a store has it: p, key, value, t, old. updates: those of the store."""
@@ -51,7 +51,7 @@ class TimeIndex:
         """Hold nothing."""
         self._runtime.clear(self.name)
 
-    def sweep(self, partition: int, limit: int) -> None:
+    def delete_expired(self, partition: int, limit: int) -> None:
         """Forget the rows of a task whose time is before a limit."""
         self._runtime.delete_before(self.name, partition, limit)
 

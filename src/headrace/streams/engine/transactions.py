@@ -15,7 +15,7 @@ from headrace.spark import failure
 from headrace.streams.engine.runtime import TaskRuntime
 
 
-class OneTransaction:
+class TransactionPerBatch:
     """The batches of one sub-topology, for one engine, each as one transaction."""
 
     def __init__(self, group: str, number: int, is_active: Callable[[], bool]) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Changes, Pending, Records
+from headrace.streams.engine.flows import AggregationInput, Changes, Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.windows import close_index, closed_windows, in_windows, timed
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.operators.windows import closed_windows, in_windows, window_close_time, with_stream_time
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.versions import Step, counted, folded
 from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
+def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> Changes:
     """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
 
     inputs: the streams, each with its own aggregation; records without a key are left out, and without windows those without a
@@ -41,7 +41,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     )
     looked = table.lookup(grouped)
     new = F.coalesce(F.col("sv"), F.lit(0)) + F.col("x") if listed is None else _folded(inputs, kind)
-    frame = context.cut(
+    frame = context.compute_once(
         looked.select(
             *names,
             new.alias("v"),
@@ -54,12 +54,12 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     )
     context.put(operation.store, frame)
     versions = None
-    if node in context.watched and operation.emit is EmitStrategy.ON_WINDOW_UPDATE:
+    if node in context.tables_with_all_changes and operation.emit is EmitStrategy.ON_WINDOW_UPDATE:
         versions = _versions(table, rows, inputs, kind)
     return changes(context, node, operation, table, frame, versions)
 
 
-def _versions(table: StoreTable, rows: DataFrame, inputs: list[Pending], kind: DataType) -> DataFrame:
+def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput], kind: DataType) -> DataFrame:
     """Every single change, with the names of the layout. rows: of `_rows`."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType
@@ -72,19 +72,21 @@ def _versions(table: StoreTable, rows: DataFrame, inputs: list[Pending], kind: D
     return folded(table.lookup(places.groupBy(*names).agg(listed.alias("x"))), "x", kind, _step(inputs, kind), names)
 
 
-def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[StoreTable, DataType]:
+def stored(
+    context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]
+) -> tuple[StoreTable, DataType]:
     """The rows of the operation's store, and the type of the aggregate."""
     from pyspark.sql.types import LongType
 
     first = inputs[0].records.frame
-    serde = context.memory.stores[operation.store].value_serde
+    serde = context.state.stores[operation.store].value_serde
     row = kind_of(first, "k"), kind_of(first, "v")
     kind = fold.result_type(context.spark, inputs[0].operation.aggregation, node, row, serde)
     keys = (("k", row[0]),) if operation.windows is None else (("k", row[0]), ("w", LongType()))
-    return context.memory.table(operation.store, Layout(keys, kind), close_index(operation)), kind
+    return context.state.table(operation.store, Layout(keys, kind), window_close_time(operation)), kind
 
 
-def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[DataFrame, Column]:
+def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> tuple[DataFrame, Column]:
     """The records of all inputs: names of the layout, t, st, `s` to sort by, and `v0`, `v1` … with `i`, the input's number.
 
     With them an aggregate: the place of the last record of a group. A place of one number stays one until then, because Spark
@@ -105,29 +107,29 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     place, last = (F.col("o")[0], F.array(F.max("s"))) if depth == 1 else (F.col("o"), F.max("s"))
     if isinstance(operation.windows, TimeWindows | UnlimitedWindows):
         order = Records(frame, depth).order()
-        frame = in_windows(timed(context, node, frame, order), operation.windows)
+        frame = in_windows(with_stream_time(context, node, frame, order), operation.windows)
     else:
         frame = frame.withColumn("st", F.lit(None).cast("bigint"))
     return frame.withColumn("s", place).drop("o"), last
 
 
-def _values(inputs: list[Pending]) -> list[Column]:
+def _values(inputs: list[AggregationInput]) -> list[Column]:
     from pyspark.sql import functions as F
 
     return [F.col("i"), *[F.col(f"v{i}") for i in range(len(inputs))]]
 
 
-def _counts(inputs: list[Pending]) -> bool:
+def _counts(inputs: list[AggregationInput]) -> bool:
     return len(inputs) == 1 and isinstance(inputs[0].operation.aggregation, Count)
 
 
-def _folded(inputs: list[Pending], kind: DataType) -> Column:
+def _folded(inputs: list[AggregationInput], kind: DataType) -> Column:
     from pyspark.sql import functions as F
 
     return F.aggregate(F.col("x"), F.col("sv").cast(kind), _step(inputs, kind))
 
 
-def _step(inputs: list[Pending], kind: DataType) -> Step:
+def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
     """The aggregate after one record of the list, by the function of the record's input."""
     from pyspark.sql import functions as F
 
@@ -135,9 +137,9 @@ def _step(inputs: list[Pending], kind: DataType) -> Step:
         result: Column | None = None
         for number, pending in reversed(list(enumerate(inputs))):
             operation, value = pending.operation.aggregation, item[f"v{number}"]
-            new = fold.added(operation, pending.node, F.col("k"), value, before, kind)
+            new = fold.aggregate_with(operation, pending.node, F.col("k"), value, before, kind)
             if pending.operation.windows is not None:
-                new = fold.unless_lost(new, value, before)
+                new = fold.unchanged_by_null(new, value, before)
             result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
         assert result is not None
         return result
@@ -164,8 +166,8 @@ def changes(
         return Changes(changed, table.lookup, versions)
     assert not isinstance(windows, SessionWindows)
     size = windows.size_ms
-    times = context.cut(frame.groupBy("p").agg(F.max("mst").alias("ct")))
-    context.tick(node, times, operation.store)
+    times = context.compute_once(frame.groupBy("p").agg(F.max("mst").alias("ct")))
+    context.advance_stream_time(node, times, operation.store)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         frame = closed_windows(context, node, windows, table, frame, times)
     changed = frame.select(

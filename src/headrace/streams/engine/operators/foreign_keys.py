@@ -20,7 +20,7 @@ from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kin
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import Function, JoinKind, ResponseJoin, SubscriptionSend
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def receive(context: Context, store: str, registrations: SubscriptionRegistratio
     subscription = F.when(
         F.col("x.instruction") != F.lit(_DELETE_SUBSCRIPTION), F.struct("x.hash", F.col("x.primary_partition").alias("home"))
     )
-    cut = context.cut(
+    cut = context.compute_once(
         table.lookup(last).select(
             "p",
             "k",
@@ -123,7 +123,7 @@ def join_foreign_table(
     # A subscription's key is JSON that begins with the foreign key: subscriptions to one key are a range of the store.
     fk = F.to_json(F.struct(F.col("fk").cast(_key_of(context, store)).alias("fk")), {"ignoreNullFields": "false"})
     prefix = F.concat(F.substr(fk, F.lit(1), F.length(fk) - F.lit(1)), F.lit(",")).cast("binary")
-    rows = changed.withColumn("x", F.explode(context.memory.tables[store].beginning(F.col("p"), prefix)))
+    rows = changed.withColumn("x", F.explode(context.state.tables[store].prefix_scan(F.col("p"), prefix)))
     pairs = registrations.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
     met = rows.select("p", "x.k", "x.v", "x.t", "row", "row_t", "o").join(pairs, ["p", "k"], "left_anti")
     return SubscriptionResponses(
@@ -195,7 +195,7 @@ def _current_rows(table: Changes, lookup_keys: DataFrame) -> DataFrame:
 
 def _key_of(context: Context, store: str) -> DataType:
     """The type of the foreign keys in a store of subscriptions."""
-    key: Any = context.memory.tables[store].layout.keys[0][1]
+    key: Any = context.state.tables[store].layout.keys[0][1]
     return key["fk"].dataType
 
 
@@ -204,4 +204,4 @@ def _subscription_table(context: Context, store: str, last: DataFrame) -> StoreT
 
     key: DataType = kind_of(last, "k")
     value = StructType([StructField("hash", BinaryType()), StructField("home", IntegerType())])
-    return context.memory.table(store, Layout((("k", key),), value))
+    return context.state.table(store, Layout((("k", key),), value))

@@ -16,24 +16,24 @@ from headrace.streams.engine.operators.windows import stream_time
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.streams.engine.state import StoreTable
+    from headrace.streams.engine.store_table import StoreTable
 
 
-def wait(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
+def buffer_records(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
     """The records whose time has come, at the place of the record that has brought it."""
     from pyspark.sql import functions as F
 
     at_once = records.frame.where("k is null or v is null")  # has no row, or is left out
     frame = records.frame.where("k is not null and v is not null")
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
-    timed = context.cut(timed)
-    times = context.cut(timed.groupBy("p").agg(F.max("now").alias("ct")))
-    context.tick(store, times)
+    timed = context.compute_once(timed)
+    times = context.compute_once(timed.groupBy("p").agg(F.max("now").alias("ct")))
+    context.advance_stream_time(store, times)
     late = timed.where(F.col("t") < F.col("now") - F.lit(grace_ms))
     fresh = timed.where(F.col("t") >= F.col("now") - F.lit(grace_ms))
     due = _table(context, store, frame).due(times.where("ct is not null"), F.col("ct") - F.lit(grace_ms))
-    rows = context.cut(_until(_with_fresh(due, fresh), timed, grace_ms))
-    _keep(context, store, rows)
+    rows = context.compute_once(_until(_with_new_records(due, fresh), timed, grace_ms))
+    _update_buffer(context, store, rows)
     # A record and those whose time it has brought: itself first, if it is late.
     passed = rows.where("until is not null")
     turn = F.concat("until", F.array(F.lit(1).cast("bigint"), F.col("t"), F.col("fresh").cast("bigint")), F.col("o")).alias("o")
@@ -55,10 +55,10 @@ def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
     kinds = {"k": kind_of(frame, "k"), "t": LongType(), "o": ArrayType(LongType())}
     key = StructType([StructField(name, kind) for name, kind in kinds.items()])
     value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", parse(HEADERS))])
-    return context.memory.table(store, Layout((("k", key),), value), F.col("k.t"))
+    return context.state.table(store, Layout((("k", key),), value), F.col("k.t"))
 
 
-def _with_fresh(due: DataFrame, fresh: DataFrame) -> DataFrame:
+def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
     """What waits and may go on: p, k, v, t, h; o, its place when it came; now, the stream time then; fresh, whether it is of this
     batch.
     """
@@ -86,10 +86,10 @@ def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
     return both.select("p", *[F.col(f"r.{name}").alias(name) for name in names if name != "p"], until.alias("until"))
 
 
-def _keep(context: Context, store: str, rows: DataFrame) -> None:
+def _update_buffer(context: Context, store: str, rows: DataFrame) -> None:
     from pyspark.sql import functions as F
 
-    table = context.memory.tables[store]
+    table = context.state.tables[store]
     key, value = F.struct("k", "t", "o").alias("k"), F.struct("v", "h")
     nothing = F.lit(None).cast(table.layout.value)
     stays = rows.where("fresh and until is null")
@@ -97,4 +97,4 @@ def _keep(context: Context, store: str, rows: DataFrame) -> None:
     none = [nothing.alias("ov"), F.lit(None).cast("bigint").alias("ot")]
     put = stays.select("p", key, value.cast(table.layout.value).alias("v"), "t", *none)
     deleted = leaves.select("p", key, nothing.alias("v"), "t", value.cast(table.layout.value).alias("ov"), F.col("t").alias("ot"))
-    context.put(store, context.cut(put.unionByName(deleted)))
+    context.put(store, context.compute_once(put.unionByName(deleted)))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null, union
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Pending
-from headrace.streams.engine.operators.windows import stream_time, timed
+from headrace.streams.engine.flows import AggregationInput
+from headrace.streams.engine.operators.windows import stream_time, with_stream_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 
-def listed(context: Context, node: str, inputs: Sequence[Pending], condition: str) -> DataFrame:
+def records_per_key(context: Context, node: str, inputs: Sequence[AggregationInput], condition: str) -> DataFrame:
     """One row for each task and key: p, k; `x`, its records with t, st (stream time), before (that of the record before it, -1 if
     there is none), `i` (the number of the input) and `v0`, `v1` … (the value, NULL but for that input); low, high, their times;
     mo and mst, the last place and stream time.
@@ -31,7 +31,7 @@ def listed(context: Context, node: str, inputs: Sequence[Pending], condition: st
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
         frame = pending.records.frame.where(condition)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
-    frame = timed(context, node, union(parts), [F.col("o")])
+    frame = with_stream_time(context, node, union(parts), [F.col("o")])
     before = stream_time(context, node, [F.col("o")], F.col("t"), last=-1)
     frame = frame.withColumn("before", F.coalesce(before, F.lit(-1)))
     values = [F.col(name) for name in ("t", "st", "before", "i", *(f"v{i}" for i in range(len(inputs))))]
@@ -44,15 +44,15 @@ def listed(context: Context, node: str, inputs: Sequence[Pending], condition: st
     )
 
 
-def added(inputs: Sequence[Pending], record: Column, before: Column, kind: DataType) -> Column:
-    """The aggregate after a record of `listed`, by the function of the record's input."""
+def aggregate_with(inputs: Sequence[AggregationInput], record: Column, before: Column, kind: DataType) -> Column:
+    """The aggregate after a record of `records_per_key`, by the function of the record's input."""
     from pyspark.sql import functions as F
 
     value: Column | None = None
     for number, pending in reversed(list(enumerate(inputs))):
         item = record[f"v{number}"]
-        new = fold.added(pending.operation.aggregation, pending.node, F.col("k"), item, before, kind)
-        new = fold.unless_lost(new, item, before)
+        new = fold.aggregate_with(pending.operation.aggregation, pending.node, F.col("k"), item, before, kind)
+        new = fold.unchanged_by_null(new, item, before)
         value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
     assert value is not None
     return value

@@ -54,7 +54,7 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
     frame = records.frame.where("v is not null")
     selected = column(apply(operation.key_selector, node, F.col("k"), F.col("v")))
     frame = checked(lambda: frame.withColumns({"__k": selected, "__p": F.lit(0)}), node)
-    looked = context.memory.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
+    looked = context.state.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
     mapped = (F.col("__k"),) if parameters(operation.joiner) > 3 else ()
@@ -94,9 +94,9 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
         return looked_up.drop("__lv", "__lt", "__rv", "__rt")
 
     versions = None
-    if node in context.watched and left.versions is not None and right.versions is not None:
+    if node in context.tables_with_all_changes and left.versions is not None and right.versions is not None:
         versions = joined_versions(left, right, lambda left_value, right_value: _rows(node, operation, left_value, right_value))
-    return Changes(context.cut(joined.where("old is not null or new is not null")), lookup, versions)
+    return Changes(context.compute_once(joined.where("old is not null or new is not null")), lookup, versions)
 
 
 def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Column:

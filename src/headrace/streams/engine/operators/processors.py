@@ -61,24 +61,24 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
     alone = together[0].records if len(together) == 1 else None
     inputs = _worker_rows(context, together, kinds, stores.read)
     order = [F.col("o")] if alone is None or stores.read else alone.order()
-    ordered = context.cut(inputs).sortWithinPartitions("p", *order)
+    ordered = context.compute_once(inputs).sortWithinPartitions("p", *order)
     depth = alone.depth if alone is not None else 0
     processors = [_in_worker(processing) for processing in together]
-    worker = ProcessorRows(processors, _access(context, stores), context.memory.runtime.socket(), depth)
-    results = context.cut(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), _schema(kinds)))
+    worker = ProcessorRows(processors, _access(context, stores), context.state.runtime.socket(), depth)
+    results = context.compute_once(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), _schema(kinds)))
     for store in stores.own:
         mine = results.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
-        if context.memory.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
-            context.tick(store, mine.where("due = -2").select("p", F.col("t").alias("ct")), store)
-            if context.memory.stores[store].kind is not StoreKind.VERSIONED:  # which says so to who puts
+        if context.state.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
+            context.advance_stream_time(store, mine.where("due = -2").select("p", F.col("t").alias("ct")), store)
+            if context.state.stores[store].kind is not StoreKind.VERSIONED:  # which says so to who puts
                 late = mine.where("due = -3").select(F.lit(store).alias("topic"), "p", "t")
                 context.skip(late.toDF("topic", "partition", "offset"), store)
     forwarded = []
     for number, processing in enumerate(together):
         mine = results.where((F.col("m") == number) & F.col("store").isNull())
-        context.due(processing.node, mine.where("due is not null").select("p", "due", "t"))
-        context.tick(processing.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
+        context.schedule_punctuations(processing.node, mine.where("due is not null").select("p", "due", "t"))
+        context.advance_stream_time(processing.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
         key, value = F.col(f"k{number}").alias("k"), F.col(f"v{number}").alias("v")
         rows = mine.where("due is null").select("p", key, value, "t", "o", "h")
         forwarded.append(Records(rows, depth + 1 if depth else 0))
@@ -142,7 +142,7 @@ def _worker_rows(
             pair = {f"k{number}": F.col("k"), f"v{number}": F.col("v")}
             frames.append(processing.records.frame.withColumns({"m": F.lit(number), **none, **empty, **pair}).select(columns))
     for store, changes in read.items():
-        log, versions = context.memory.logs[store], changes.versions
+        log, versions = context.state.logs[store], changes.versions
         if versions is None:
             raise StreamsError(f"The changes of the store {store} are not known one by one: a processor cannot read it.")
         value = formats.encoded(log.value_serde, F.col("v"), log.layout.value, log.what)
@@ -153,24 +153,24 @@ def _worker_rows(
 
 
 def _access(context: Context, stores: ProcessorStores) -> dict[str, StoreAccess]:
-    memory, accesses = context.memory, {}
-    for name, table in memory.global_tables.items():
+    state, accesses = context.state, {}
+    for name, table in state.global_tables.items():
         accesses[name] = StoreAccess(
-            table.described, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), shared=True
+            table.store_with_serdes, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), shared=True
         )
     for name in stores.read:
-        table = memory.tables[name]
+        table = state.tables[name]
         kinds = table.layout.keys[0][1], table.layout.value
-        accesses[name] = StoreAccess(table.described, kinds, memory.runtime.socket(), reads_only=True)
+        accesses[name] = StoreAccess(table.store_with_serdes, kinds, state.runtime.socket(), read_only=True)
     for name in stores.own:
-        described = memory.stores[name]
+        described = state.stores[name]
         serdes = described.key_serde or context.defaults[0], described.value_serde or context.defaults[1]
         if serdes[0] is None or serdes[1] is None:
             raise ConfigError(f"The store {name} has no serde of keys or values: give its builder both, or set default.*.serde.")
         described = replace(described, key_serde=serdes[0], value_serde=serdes[1])
         key, value = formats.type_of(serdes[0]), formats.type_of(serdes[1])
-        memory.table(name, Layout(_keys(described.kind, key), value))
-        accesses[name] = StoreAccess(described, (key, value), memory.runtime.socket())
+        state.table(name, Layout(_keys(described.kind, key), value))
+        accesses[name] = StoreAccess(described, (key, value), state.runtime.socket())
     return accesses
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Changes, Pending
+from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.inputs import added, listed
-from headrace.streams.engine.operators.windows import close_index, closed_windows
+from headrace.streams.engine.operators.inputs import aggregate_with, records_per_key
+from headrace.streams.engine.operators.windows import closed_windows, window_close_time
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
+def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> Changes:
     """A table with one aggregate per session; a session that was merged into another is deleted under its old bounds.
 
     inputs: one stream, or several in a cogroup. Like Kafka's KStreamSessionWindowAggregate, record after record, inside one
@@ -32,18 +32,18 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     assert isinstance(windows, SessionWindows)
     first = inputs[0].records.frame
     row = kind_of(first, "k"), kind_of(first, "v")
-    serde = context.memory.stores[operation.store].value_serde
+    serde = context.state.stores[operation.store].value_serde
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     layout = Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind)
-    table = context.memory.table(operation.store, layout, close_index(operation))
-    records = listed(context, node, inputs, "k is not null")
-    retention = context.memory.stores[operation.store].retention_ms or windows.retention_ms
-    joined = records.withColumn("before", F.transform(table.of_key(F.col("p"), F.col("k")), _as_session))
+    table = context.state.table(operation.store, layout, window_close_time(operation))
+    records = records_per_key(context, node, inputs, "k is not null")
+    retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
+    joined = records.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
     sessions = joined.withColumn("after", _merged(inputs, windows, retention, kind))
-    cut = context.cut(_changed(sessions, kind))
+    cut = context.compute_once(_changed(sessions, kind))
     context.put(operation.store, cut)
-    times = context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct")))
-    context.tick(node, times, operation.store)
+    times = context.compute_once(cut.groupBy("p").agg(F.max("mst").alias("ct")))
+    context.advance_stream_time(node, times, operation.store)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         cut = closed_windows(context, node, windows, table, cut, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
@@ -77,7 +77,7 @@ def _as_session(row: Column) -> Column:
     return F.struct(*[row[name].alias(name) for name in ("w", "e", "v", "t")])
 
 
-def _merged(inputs: list[Pending], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
+def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
     """The sessions of a key after its records `x`.
 
     Which sessions have expired, the store says, as it does in Kafka Streams: by the greatest end that it has got before a record,
@@ -99,7 +99,7 @@ def _merged(inputs: list[Pending], windows: SessionWindows, retention_ms: int, k
         before = F.aggregate(
             close, F.lit(None).cast(kind), lambda so_far, s: fold.merged(operation, node, F.col("k"), so_far, s["v"], kind)
         )
-        value = added(inputs, record, before, kind)
+        value = aggregate_with(inputs, record, before, kind)
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
         late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
         there = F.filter(F.array(new), lambda s: s["v"].isNotNull())  # a session whose value is NULL is none

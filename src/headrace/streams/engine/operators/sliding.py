@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Changes, Pending
+from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.operators import aggregates
-from headrace.streams.engine.operators.inputs import added, listed
+from headrace.streams.engine.operators.inputs import aggregate_with, records_per_key
 from headrace.streams.operations import StreamAggregate
 from headrace.streams.windows import SlidingWindows
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
+def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> Changes:
     """A table with one aggregate per key and window, of one stream, or of several in a cogroup.
 
-    Like Kafka's KStreamSlidingWindowAggregate, record after record, inside one expression per key. A record at `t` is added to
-    the windows that hold it. Where they are not there yet it makes [t - d, t], the window that begins after the record before
-    it, and [t + 1, t + 1 + d] if there is anything in it.
+    Like Kafka's KStreamSlidingWindowAggregate, record after record, inside one expression per key. A record at `t` is
+    aggregate_with to the windows that hold it. Where they are not there yet it makes [t - d, t], the window that begins after
+    the record before it, and [t + 1, t + 1 + d] if there is anything in it.
     """
     from pyspark.sql import functions as F
 
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
-    records = listed(context, node, inputs, "k is not null and v is not null")
+    records = records_per_key(context, node, inputs, "k is not null and v is not null")
     low, high = F.col("low") - F.lit(2 * windows.difference_ms), F.col("high") + F.lit(1)
-    near = F.filter(table.of_key(F.col("p"), F.col("k")), lambda row: (row["w"] >= low) & (row["w"] <= high))
+    near = F.filter(table.rows_of_key(F.col("p"), F.col("k")), lambda row: (row["w"] >= low) & (row["w"] <= high))
     joined = records.withColumn("before", F.transform(near, _as_window))
-    slid = joined.withColumn("after", F.aggregate("x", F.col("before"), _Step(inputs, windows, kind).take))
-    frame = context.cut(_changed(slid, kind))
+    slid = joined.withColumn("after", F.aggregate("x", F.col("before"), _SlidingStep(inputs, windows, kind).take))
+    frame = context.compute_once(_changed(slid, kind))
     context.put(operation.store, frame)
     return aggregates.changes(context, node, operation, table, frame)
 
@@ -62,10 +62,10 @@ def _changed(slid: DataFrame, kind: DataType) -> DataFrame:
     return rows.select("p", "k", "s.w", "s.v", "s.t", F.col("old.v").alias("ov"), F.col("old.t").alias("ot"), "mo", "mst")
 
 
-class _Step:
+class _SlidingStep:
     """What one more record does to the windows of its key: structs of start, value, greatest time, and whether they changed."""
 
-    def __init__(self, inputs: list[Pending], windows: SlidingWindows, kind: DataType) -> None:
+    def __init__(self, inputs: list[AggregationInput], windows: SlidingWindows, kind: DataType) -> None:
         from pyspark.sql import functions as F
 
         self._inputs, self._kind = inputs, kind
@@ -110,8 +110,8 @@ class _Step:
         follows = before.isNotNull() & missing(before + 1) & (before + 1 + size >= t)
         carried = F.when(before.isNotNull() & (t - size <= before), ended["v"])
         fresh = F.concat(
-            self._some(follows, before + 1, null(self._kind), t),
-            self._some(left.isNull(), F.greatest(t - size, F.lit(0)), carried, t),
+            self._window_if(follows, before + 1, null(self._kind), t),
+            self._window_if(left.isNull(), F.greatest(t - size, F.lit(0)), carried, t),
         )
         containing = F.filter(F.concat(windows, fresh), holds)
         again = left.isNotNull() & (left["t"] >= t) & (t >= size)
@@ -119,11 +119,11 @@ class _Step:
         after = F.concat(
             F.filter(windows, lambda s: ~holds(s)),
             F.transform(containing, lambda s: self._added(s, record)),
-            self._some(right, t + 1, neighbours["open"]["v"], neighbours["open"]["t"]),
+            self._window_if(right, t + 1, neighbours["open"]["v"], neighbours["open"]["t"]),
         )
         return F.filter(after, lambda s: s["v"].isNotNull())
 
-    def _some(self, condition: Column, start: Column, value: Column, time: Column) -> Column:
+    def _window_if(self, condition: Column, start: Column, value: Column, time: Column) -> Column:
         """A list of one window if the condition is true, else of none."""
         from pyspark.sql import functions as F
 
@@ -134,7 +134,7 @@ class _Step:
     def _added(self, window: Column, record: Column) -> Column:
         from pyspark.sql import functions as F
 
-        value = added(self._inputs, record, window["v"], self._kind)
+        value = aggregate_with(self._inputs, record, window["v"], self._kind)
         time = F.when(window["v"].isNull(), record["t"]).otherwise(F.greatest(window["t"], record["t"]))
         return F.struct(window["w"].alias("w"), value.alias("v"), time.alias("t"), F.lit(True).alias("c"))
 

@@ -26,12 +26,12 @@ from headrace.streams.operations import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_SHOWN = 1000  # rows that are fetched at once for functions of the user's in this process
+_FETCHED_ROWS = 1000  # rows that are fetched at once for functions of the user's in this process
 
 
 def filter_records(node: str, operation: FilterOperation, records: Records) -> Records:
     """Those for which the predicate is true, or with `negate` is not."""
-    matches = _true(operation.predicate, node)
+    matches = _matches(operation.predicate, node)
     return _where(node, records, ~matches if operation.negate else matches)
 
 
@@ -84,7 +84,7 @@ def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]
 
     remaining, branches = F.lit(True), {}
     for predicate, child in operation.predicates:
-        true = _true(predicate, node)
+        true = _matches(predicate, node)
         branches[child] = _where(node, records, remaining & true)
         remaining = remaining & ~true
     if operation.default is not None:
@@ -99,12 +99,12 @@ def repartition_filter(node: str, operation: RepartitionFilter, records: Records
     return _where(node, records, F.col("k").isNotNull()) if operation.drops_null_keys else records
 
 
-def show(context: Context, node: str, operation: Peek | ForEach | Print, records: Records) -> Records:
+def call_for_each(context: Context, node: str, operation: Peek | ForEach | Print, records: Records) -> Records:
     """Give every record to a function of the user's that runs in this process, or print it."""
-    frame = context.cut(records.frame)
+    frame = context.compute_once(records.frame)
     ordered = frame.select("p", "k", "v", "o").sortWithinPartitions("p", *Records(frame, records.depth).order())
     action = _printer(operation) if isinstance(operation, Print) else _caller(operation.action)
-    context.show(context.cut(ordered).select("k", "v"), action)
+    context.call_locally(context.compute_once(ordered).select("k", "v"), action)
     return replace(records, frame=frame)
 
 
@@ -124,7 +124,7 @@ def _row() -> tuple[Column, Column]:
     return F.col("k"), F.col("v")
 
 
-def _true(predicate: Any, node: str) -> Column:
+def _matches(predicate: Any, node: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.coalesce(column(apply(predicate, node, *_row())), F.lit(False))
@@ -160,8 +160,8 @@ def _printer(operation: Print) -> Any:
     printed, mapper = operation.printed, operation.printed.mapper
 
     def text(row: Any) -> str:
-        shown = mapper(row["k"], row["v"]) if mapper else f"{_java(row['k'])}, {_java(row['v'])}"
-        return f"[{operation.label}]: {shown}"
+        text_of_record = mapper(row["k"], row["v"]) if mapper else f"{_java(row['k'])}, {_java(row['v'])}"
+        return f"[{operation.label}]: {text_of_record}"
 
     if printed.file is None:
         return lambda row: print(text(row), flush=True)

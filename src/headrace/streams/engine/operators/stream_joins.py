@@ -10,7 +10,7 @@ from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.windows import stream_time
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
 
@@ -34,31 +34,33 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     """All pairs near in time of which one is new; for a left or outer join also records whose time is over without a partner."""
     from pyspark.sql import functions as F
 
-    timed = context.cut(_timed(context, node, sides))
+    timed = context.compute_once(_both_sides(context, node, sides))
     new = timed.where("lv is not null or rv is not null")
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
-    pairs = context.cut(_pairs(new.where("k is not null"), tables, operation.windows))
+    pairs = context.compute_once(_pairs(new.where("k is not null"), tables, operation.windows))
     joined = pairs.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
-    times = context.cut(timed.groupBy("p").agg(F.max("st").alias("ct")))
-    context.tick(node, times)
+    times = context.compute_once(timed.groupBy("p").agg(F.max("st").alias("ct")))
+    context.advance_stream_time(node, times)
     for is_left, store in ((True, sides.left_store), (False, sides.right_store)):
         buffered = new.where((F.col("left") == is_left) & F.col("k").isNotNull())
-        rows = context.cut(
-            buffered.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"), "t", *_none(tables[is_left]))
+        rows = context.compute_once(
+            buffered.select(
+                "p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"), "t", *_no_previous_row(tables[is_left])
+            )
         )
         context.put(store, rows)
-        context.tick(store, context.cut(rows.groupBy("p").agg(F.max("t").alias("ct"))), store)
+        context.advance_stream_time(store, context.compute_once(rows.groupBy("p").agg(F.max("t").alias("ct"))), store)
     if operation.shared_store is not None:
-        alone = _without_key(new, operation.kind).unionByName(
-            _alone(context, node, operation, new.where("k is not null"), pairs, times)
+        unmatched = _without_key(new, operation.kind).unionByName(
+            _unmatched(context, node, operation, new.where("k is not null"), pairs, times)
         )
         joined = joined.unionByName(
-            alone.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
+            unmatched.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
         )
     return Records(checked(lambda: joined.withColumn("h", F.lit(None).cast(HEADERS)), node), ordered="not")
 
 
-def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
+def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
     """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o; st, the stream time that both sides share; lt and rt,
     the greatest time in each buffer, by which what is in there expires.
 
@@ -72,12 +74,12 @@ def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
     left_rows = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o")
     right_rows = right.select(*rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o")
     frame, there = left_rows.unionByName(right_rows), F.col("k").isNotNull()
-    frame = _clocked(context, frame, "st", node, F.lit(True))
-    frame = _clocked(context, frame, "lt", sides.left_store, there & F.col("lv").isNotNull())
-    return _clocked(context, frame, "rt", sides.right_store, there & F.col("rv").isNotNull())
+    frame = _with_stream_time(context, frame, "st", node, F.lit(True))
+    frame = _with_stream_time(context, frame, "lt", sides.left_store, there & F.col("lv").isNotNull())
+    return _with_stream_time(context, frame, "rt", sides.right_store, there & F.col("rv").isNotNull())
 
 
-def _clocked(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
+def _with_stream_time(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
     """Add the greatest time until each record, of those that count. last: 0, or -1 for those before it only."""
     from pyspark.sql import functions as F
 
@@ -98,24 +100,24 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
 
     windows, table = operation.windows, _table(context, store, records)
     number, stored = _number().alias("n"), F.col("t").alias("w")
-    frame = _clocked(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
-    frame = _clocked(context, frame, "before", store, F.lit(True), last=-1)
-    new = context.cut(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
-    others = _others(table, new, new.select("p", "k", "w", "n", "v", "o"))
+    frame = _with_stream_time(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
+    frame = _with_stream_time(context, frame, "before", store, F.lit(True), last=-1)
+    new = context.compute_once(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
+    others = _candidates(table, new, new.select("p", "k", "w", "n", "v", "o"))
     met, mine, theirs = [], F.col("v"), F.col("x_v")
     for turn, (low, high), sides in (
         (0, (windows.before_ms, windows.after_ms), (mine, theirs)),
         (1, (windows.after_ms, windows.before_ms), (theirs, mine)),
     ):
         newest = F.coalesce("before", F.lit(-1))
-        pairs = new.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
-        place = F.concat("o", F.array(F.lit(turn).cast("bigint")), _seen()).alias("o")
+        pairs = new.join(others, _in_join_window(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
+        place = F.concat("o", F.array(F.lit(turn).cast("bigint")), _pair_order()).alias("o")
         met.append(pairs.select("p", "k", sides[0].alias("lv"), sides[1].alias("rv"), F.greatest("w", "x_w").alias("t"), place))
     itself = new.where(F.col("t") > F.col("st") - F.lit(windows.retention_ms - 1))
     last = F.concat("o", F.array(F.lit(1).cast("bigint"), F.col("w"), F.lit(2).cast("bigint"))).alias("o")  # of those of its time
     met.append(itself.select("p", "k", mine.alias("lv"), mine.alias("rv"), "t", last))
-    context.put(store, context.cut(new.select("p", "k", "w", "n", "v", "t", *_none(table))))
-    context.tick(store, context.cut(new.groupBy("p").agg(F.max("st").alias("ct"))), store)
+    context.put(store, context.compute_once(new.select("p", "k", "w", "n", "v", "t", *_no_previous_row(table))))
+    context.advance_stream_time(store, context.compute_once(new.groupBy("p").agg(F.max("st").alias("ct"))), store)
     value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv"))).alias("v")
     headers = F.lit(None).cast(HEADERS).alias("h")
     return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", headers), node), ordered="not")
@@ -135,10 +137,10 @@ def _table(context: Context, store: str, records: Records) -> StoreTable:
     from pyspark.sql.types import IntegerType, LongType
 
     keys = (("k", kind_of(records.frame, "k")), ("w", LongType()), ("n", IntegerType()))
-    return context.memory.table(store, Layout(keys, kind_of(records.frame, "v")))
+    return context.state.table(store, Layout(keys, kind_of(records.frame, "v")))
 
 
-def _none(table: StoreTable) -> list[Column]:
+def _no_previous_row(table: StoreTable) -> list[Column]:
     from pyspark.sql import functions as F
 
     return [null(table.layout.value).alias("ov"), F.lit(None).cast("bigint").alias("ot")]
@@ -157,28 +159,28 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
         low, high = (windows.before_ms, windows.after_ms) if is_left else (windows.after_ms, windows.before_ms)
         come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", F.col(theirs).alias("v"), "o")
         probe = new.where(F.col("left") == is_left).drop(theirs)
-        others = _others(tables[not is_left], probe, come).withColumnRenamed("x_v", theirs)
+        others = _candidates(tables[not is_left], probe, come).withColumnRenamed("x_v", theirs)
         newest = F.coalesce("rt" if is_left else "lt", F.lit(-1))
-        met = probe.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
+        met = probe.join(others, _in_join_window(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
         left_right = [F.col(name).alias(alias) for name, alias in zip(names, ("lw", "ln", "rw", "rn"), strict=True)]
-        time, place = F.greatest("w", "x_w").alias("t"), F.concat("o", _seen()).alias("o")
+        time, place = F.greatest("w", "x_w").alias("t"), F.concat("o", _pair_order()).alias("o")
         pairs.append(met.select("p", "k", mine, theirs, time, place, "st", F.lit(is_left).alias("by_left"), *left_right))
     return union(pairs)
 
 
-def _others(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
+def _candidates(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
     """What `new` records may meet: the rows of their keys in a buffer, and those that come into it in this batch. Columns x_p,
     x_k, x_w, x_n, x_v, x_o (empty: they were there before).
     """
     from pyspark.sql import functions as F
 
-    stored = new.select("p", "k").distinct().select("p", "k", F.explode(table.of_key(F.col("p"), F.col("k"))).alias("row"))
+    stored = new.select("p", "k").distinct().select("p", "k", F.explode(table.rows_of_key(F.col("p"), F.col("k"))).alias("row"))
     stored = stored.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
     return stored.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
 
 
-def _near(low: int, high: int) -> Column:
+def _in_join_window(low: int, high: int) -> Column:
     """Whether another record is before this one in the order of the task, and near to it in time."""
     from pyspark.sql import functions as F
 
@@ -186,7 +188,7 @@ def _near(low: int, high: int) -> Column:
     return same & (F.col("x_w") >= F.col("w") - F.lit(low)) & (F.col("x_w") <= F.col("w") + F.lit(high))
 
 
-def _seen() -> Column:
+def _pair_order() -> Column:
     """The place of a pair among those of one record: by the time of the other record, and then by when that came."""
     from pyspark.sql import functions as F
 
@@ -201,7 +203,9 @@ def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Col
     return column(keyed(operation.joiner, node, F.col("k"), left, right))
 
 
-def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame) -> DataFrame:
+def _unmatched(
+    context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame
+) -> DataFrame:
     """The records that remain without a partner and whose time is over; others wait in the shared store."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import BooleanType, LongType, StructField, StructType
@@ -219,32 +223,32 @@ def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, p
     assert operation.shared_store is not None
     windows = operation.windows
     wait = F.when(F.col("k.left"), F.lit(windows.after_ms)).otherwise(F.lit(windows.before_ms)) + F.lit(windows.grace_ms)
-    table = context.memory.table(operation.shared_store, Layout((("k", stored),), value), F.col("k.w") + wait)
+    table = context.state.table(operation.shared_store, Layout((("k", stored),), value), F.col("k.w") + wait)
     is_outer_side = F.lit(True) if operation.kind is JoinKind.OUTER else F.col("left")
     key = F.struct("k", "w", F.col("n").cast("bigint").alias("n"), "left")
     fresh = new.where(is_outer_side).select(
         "p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.lit(True).alias("new")
     )
-    sides = [_met(pairs, side) for side in ("l", "r")]
-    met = context.cut(sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first")))
-    waiting = _leaving(table, met, times)
+    sides = [_matched_rows(pairs, side) for side in ("l", "r")]
+    met = context.compute_once(sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first")))
+    waiting = _removable_rows(table, met, times)
     waiting = waiting.select("p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.lit(False).alias("new"))
     rows = fresh.unionByName(waiting).withColumn("until", F.col("t") + wait)
     rows = rows.join(met, ["p", "k"], "left").join(times, "p", "left")
-    rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
+    rows = rows.withColumn("ct", F.greatest("ct", context.stream_time(node)))
     over = F.col("until") < F.coalesce("ct", F.lit(-1))
     matched = F.col("first").isNotNull() & (F.col("first") <= F.col("until"))
-    state = F.when(matched, F.lit("gone")).when(over, F.lit("alone")).otherwise(F.lit("waits"))
-    rows = context.cut(rows.withColumn("state", state))
-    stays = rows.where("new and state = 'waits'").select("p", "k", "v", "t", *_none(table))
+    state = F.when(matched, F.lit("gone")).when(over, F.lit("unmatched")).otherwise(F.lit("waits"))
+    rows = context.compute_once(rows.withColumn("state", state))
+    stays = rows.where("new and state = 'waits'").select("p", "k", "v", "t", *_no_previous_row(table))
     leaves = rows.where("not new and state <> 'waits'").select(
         "p", "k", null(value).alias("v"), "t", F.col("v").alias("ov"), F.col("t").alias("ot")
     )
-    context.put(operation.shared_store, context.cut(stays.unionByName(leaves)))
-    return rows.where("state = 'alone'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o")
+    context.put(operation.shared_store, context.compute_once(stays.unionByName(leaves)))
+    return rows.where("state = 'unmatched'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o")
 
 
-def _leaving(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
+def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
     """What may leave the shared store: the rows that meet a partner in this batch, and those whose time is over."""
     from pyspark.sql import functions as F
 
@@ -253,7 +257,7 @@ def _leaving(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
     return matched.unionByName(over.join(met, ["p", "k"], "left_anti"))
 
 
-def _met(pairs: DataFrame, side: str) -> DataFrame:
+def _matched_rows(pairs: DataFrame, side: str) -> DataFrame:
     """The records of a side that met a partner: p, k as in the shared store, and the stream time then, -1 when they came."""
     from pyspark.sql import functions as F
 

@@ -10,7 +10,7 @@ from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.tables import one_each
+from headrace.streams.engine.operators.tables import last_per_key
 from headrace.streams.operations import Suppress
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from headrace.streams.engine.flows import Lookup
-    from headrace.streams.engine.state import StoreTable
+    from headrace.streams.engine.store_table import StoreTable
     from headrace.streams.stores import StateStore
     from headrace.streams.suppressed import BufferConfig
 
@@ -38,41 +38,41 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
     time = F.col("k.end") if windowed else F.col("v.since")
     kinds = kind_of(changes.frame, "k"), kind_of(changes.frame, "new")
-    size = partial(_size, node, context.memory.stores[operation.store], kinds)
-    table = context.memory.table(operation.store, layout, time, size("v") if bounded else None)
-    looked = table.lookup(one_each(changes).select("p", "k", "old", "new", "t", "o"))
+    size = partial(_size, node, context.state.stores[operation.store], kinds)
+    table = context.state.table(operation.store, layout, time, size("v") if bounded else None)
+    looked = table.lookup(last_per_key(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
     old_value = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
     fresh = looked.select(
         "p", "k", F.struct(F.col("new").alias("new"), old_value.alias("old"), since.alias("since")).alias("v"), "t", "o",
         F.col("sv").alias("ov"), F.col("st").alias("ot"),
     )  # fmt: skip
-    fresh = context.cut(fresh)
+    fresh = context.compute_once(fresh)
     brought = F.sum(size("v") + F.when(F.col("ov").isNull(), 0).otherwise(size("ov"))).alias("bytes")
     sums = [F.count(F.lit(1)).alias("rows"), brought] if bounded else []
-    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct"), F.max("o").alias("last"), *sums))
-    context.tick(node, times)
+    times = context.compute_once(fresh.groupBy("p").agg(F.max("t").alias("ct"), F.max("o").alias("last"), *sums))
+    context.advance_stream_time(node, times)
     wait, tasks = F.lit(operation.wait_ms), times.where("ct is not null")
     if bounded:
-        due = table.oldest(tasks, F.col("ct") - wait, *_most_to_go(table, buffer))
+        due = table.oldest(tasks, F.col("ct") - wait, *_max_evicted(table, buffer))
     else:
         due = table.due(tasks, F.col("ct") - wait)
     waiting = due.join(fresh.select("p", "k"), ["p", "k"], "left_anti")
     waiting = waiting.select("p", "k", "v", "t", F.col("v").alias("ov"), F.col("t").alias("ot"))
     rows = waiting.unionByName(fresh.drop("o")).join(times.select("p", "ct", "last"), "p", "left")
-    rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
+    rows = rows.withColumn("ct", F.greatest("ct", context.stream_time(node)))
     out = F.col("v.since") + wait <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
-    order = [F.col("v.since"), context.memory.logs[operation.store].key({"k": F.col("k")})]
+    order = [F.col("v.since"), context.state.logs[operation.store].key({"k": F.col("k")})]
     if bounded:
         was = F.when(F.col("ov").isNull(), F.lit(0)).otherwise(size("ov"))
-        rows = _bounded(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer, order)
-    rows = context.cut(rows)
+        rows = _with_evictions(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer, order)
+    rows = context.compute_once(rows)
     passed = _in_order(rows.where("out"), order)
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
     deleted = rows.where("out and ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
-    context.put(operation.store, context.cut(put.unionByName(deleted)))
-    lookup = _passed_on(table, changes.lookup) if changes.lookup else None
+    context.put(operation.store, context.compute_once(put.unionByName(deleted)))
+    lookup = _emitted_lookup(table, changes.lookup) if changes.lookup else None
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
 
 
@@ -94,7 +94,7 @@ def _layout(changes: Changes) -> Layout:
     return Layout((("k", kind_of(changes.frame, "k")),), value)
 
 
-def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
+def _emitted_lookup(buffer: StoreTable, upstream: Lookup) -> Lookup:
     """Looks up what has been passed on: of a row that waits, what it was before."""
     from pyspark.sql import functions as F
 
@@ -107,7 +107,7 @@ def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
     return lookup
 
 
-def _most_to_go(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Column]:
+def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Column]:
     """How many rows, and how many bytes, of those that wait a batch can push out at most, by `rows` and `bytes` that it brings.
 
     More than the bound may be there already if the bound has changed since the last run.
@@ -133,7 +133,7 @@ def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: s
     return F.coalesce(F.length(parts[0]), F.lit(0)) + F.coalesce(F.length(parts[1]), F.lit(0))
 
 
-def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig, order: list[Column]) -> DataFrame:
+def _with_evictions(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig, order: list[Column]) -> DataFrame:
     """Rows with those `out` as well that are too many: the first of each task in this order. rows: with `size`, and `was`, that
     of before.
     """

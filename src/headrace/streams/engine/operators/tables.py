@@ -28,16 +28,16 @@ def source(context: Context, node: str, store: str, materialized: bool, records:
     from pyspark.sql import functions as F
 
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
-    if materialized and context.memory.stores[store].kind is StoreKind.VERSIONED:
+    if materialized and context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, frame)
     if not materialized:
         return Changes(
             frame.select("p", "k", null(kind_of(frame, "v")).alias("old"), F.col("v").alias("new"), "t", "o"), has_old=False
         )
-    table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")))
+    table = context.state.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")))
     last = frame.groupBy("p", "k").agg(F.max_by(F.struct("v", "t", "o"), "o").alias("x"))
     looked = table.lookup(last)
-    cut = context.cut(
+    cut = context.compute_once(
         looked.select(
             "p",
             "k",
@@ -123,28 +123,28 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
 
     frame, aggregation = rows.frame, operation.aggregation
     row = kind_of(frame, "k"), kind_of(frame, "v")
-    kind = fold.result_type(context.spark, aggregation, node, row, context.memory.stores[operation.store].value_serde)
-    table = context.memory.table(operation.store, Layout((("k", row[0]),), kind))
+    kind = fold.result_type(context.spark, aggregation, node, row, context.state.stores[operation.store].value_serde)
+    table = context.state.table(operation.store, Layout((("k", row[0]),), kind))
     listed = fold.ordered([F.col("o")], [F.col("add"), F.col("v")], [row[1]])
     grouped = frame.groupBy("p", "k").agg(listed.alias("x"), F.max("t").alias("mt"), F.max("o").alias("mo"))
     looked = table.lookup(grouped)
 
     def step(before: Column, item: Column) -> Column:
-        add = fold.added(aggregation, node, F.col("k"), item["v"], before, kind)
-        return F.when(item["add"], add).otherwise(fold.removed(aggregation, node, F.col("k"), item["v"], before, kind))
+        add = fold.aggregate_with(aggregation, node, F.col("k"), item["v"], before, kind)
+        return F.when(item["add"], add).otherwise(fold.aggregate_without(aggregation, node, F.col("k"), item["v"], before, kind))
 
     new = F.aggregate("x", F.col("sv").cast(kind), step)
-    cut = context.cut(
-        looked.select("p", "k", new.alias("v"), F.greatest("st", "mt").alias("t"), *_before(), "mo")
+    cut = context.compute_once(
+        looked.select("p", "k", new.alias("v"), F.greatest("st", "mt").alias("t"), *_previous_row(), "mo")
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(operation.store, cut)
-    versions = folded(looked, "x", kind, step) if node in context.watched else None
+    versions = folded(looked, "x", kind, step) if node in context.tables_with_all_changes else None
     changed = cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
     return Changes(changed, table.lookup, versions)
 
 
-def one_each(changes: Changes) -> DataFrame:
+def last_per_key(changes: Changes) -> DataFrame:
     """The last change of each key, which is what a store takes: where a table is not kept, `frame` has all of them."""
     from pyspark.sql import functions as F
 
@@ -154,22 +154,22 @@ def one_each(changes: Changes) -> DataFrame:
     return last.select("p", "k", "x.old", "x.new", "x.t", "x.o")
 
 
-def keep(context: Context, store: str, changes: Changes) -> Changes:
+def materialize(context: Context, store: str, changes: Changes) -> Changes:
     """Keep a table that was computed, because its store has a name."""
     from pyspark.sql import functions as F
 
     every = changes.frame if changes.puts is None else changes.puts
-    if context.memory.stores[store].kind is StoreKind.VERSIONED:
+    if context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, every.select("p", "k", F.col("new").alias("v"), "t", "o"))
     if changes.puts is not None:  # this store takes what comes, late or not
         changes = replace(changes, frame=changes.puts, has_old=False)
-    frame, versions = one_each(changes), changes.versions
+    frame, versions = last_per_key(changes), changes.versions
     if not changes.has_old:
         versions = changes.frame.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
-    table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
+    table = context.state.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
     looked = table.lookup(frame.select("p", "k", "new", "t", "o"))
-    cut = context.cut(
-        looked.select("p", "k", F.col("new").alias("v"), "t", *_before(), "o")
+    cut = context.compute_once(
+        looked.select("p", "k", F.col("new").alias("v"), "t", *_previous_row(), "o")
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(store, cut)
@@ -211,10 +211,10 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
         puts,
         as_of if changes.as_of else None,
     )
-    return derived if store is None else keep(context, store, derived)
+    return derived if store is None else materialize(context, store, derived)
 
 
-def _before() -> list[Column]:
+def _previous_row() -> list[Column]:
     """What a look-up found, under the names that changelogs know."""
     from pyspark.sql import functions as F
 

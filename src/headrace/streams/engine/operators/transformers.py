@@ -28,7 +28,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     results = processors.process(context, [processing], stores)[0].frame
     nothing = null(kind_of(results, "v")).alias("old")
     transformed = Changes(results.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
-    return transformed if operation.store is None else tables.keep(context, operation.store, transformed)
+    return transformed if operation.store is None else tables.materialize(context, operation.store, transformed)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from headrace.streams.engine.operators.windows import stream_time
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.streams.engine.state import StoreTable
+    from headrace.streams.engine.store_table import StoreTable
 
 
 def put(context: Context, store: str, frame: DataFrame) -> Changes:
@@ -27,10 +27,10 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
     from pyspark.sql.types import LongType
 
     kind = kind_of(frame, "v")
-    table = context.memory.table(store, Layout((("k", kind_of(frame, "k")), ("w", LongType())), kind))
+    table = context.state.table(store, Layout((("k", kind_of(frame, "k")), ("w", LongType())), kind))
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
-    timed = context.cut(timed)
-    context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")), store)
+    timed = context.compute_once(timed)
+    context.advance_stream_time(store, timed.groupBy("p").agg(F.max("now").alias("ct")), store)
     accepted = timed.where(F.col("t") >= F.col("now") - F.lit(_retention(context, store)))
     before = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, -1)
     looked_up = table.version(accepted, F.lit(2**63 - 1))  # the last version, one that deletes as well
@@ -38,7 +38,7 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
     looked_up = looked_up.withColumn("latest", F.coalesce(F.col("t") >= newest, F.lit(True)))
     last = F.last(F.when(F.col("latest"), F.struct("v")), ignorenulls=True).over(before)
     old = F.when(last.isNotNull(), last["v"]).otherwise(F.col("sv"))
-    puts = context.cut(looked_up.select("p", "k", old.alias("old"), F.col("v").alias("new"), "t", "o", "latest"))
+    puts = context.compute_once(looked_up.select("p", "k", old.alias("old"), F.col("v").alias("new"), "t", "o", "latest"))
     rows = puts.groupBy("p", "k", "t").agg(F.max_by(F.struct("new"), "o").alias("x"))
     stored = table.row_of_version(F.col("p"), F.col("k"), F.col("t")).alias("old")
     context.put(store, rows.select("p", "k", F.col("t").alias("w"), F.col("x.new").alias("v"), "t", stored))
@@ -58,7 +58,7 @@ def _changes(context: Context, store: str, table: StoreTable, puts: DataFrame) -
     def as_of(lookup_keys: DataFrame) -> DataFrame:
         return _as_of(context, store, table, puts, lookup_keys)
 
-    return Changes(context.cut(changed), table.lookup, versions, puts=puts.drop("latest"), as_of=as_of)
+    return Changes(context.compute_once(changed), table.lookup, versions, puts=puts.drop("latest"), as_of=as_of)
 
 
 def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, lookup_keys: DataFrame) -> DataFrame:
@@ -74,8 +74,8 @@ def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, loo
     mine = lookup_keys.select("p", "k", "o", F.struct(*names).alias("r"), F.lit(None).cast("bigint").alias("w"))
     both = mine.unionByName(put.select("p", "k", "o", F.lit(None).alias("r"), "w"))
     of_task = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    of_key = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    both = both.withColumns({"now": F.max("w").over(of_task), "newest": F.max("w").over(of_key)}).where("r is not null")
+    rows_of_key = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    both = both.withColumns({"now": F.max("w").over(of_task), "newest": F.max("w").over(rows_of_key)}).where("r is not null")
     there = put.withColumnsRenamed({name: f"x_{name}" for name in put.columns})
     met = (
         (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o")) & (F.col("x_w") <= F.col("r.t"))
@@ -89,11 +89,11 @@ def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, loo
     joined = table.version(joined, F.lit(2**63 - 1))
     new = F.coalesce(F.col("x.w") >= F.col("then_w"), F.col("x.w").isNotNull())
     value, time = F.when(new, F.col("x.v")).otherwise(F.col("then_v")), F.greatest("x.w", "then_w")
-    begin = F.greatest(F.col("now"), context.clock(store)) - F.lit(_retention(context, store))
+    begin = F.greatest(F.col("now"), context.stream_time(store)) - F.lit(_retention(context, store))
     forgotten = (F.col("t") < begin) & (time < F.greatest("newest", "st"))
     other = F.when(~F.coalesce(forgotten, F.lit(False)), value)
     return joined.select(*names, other.alias("other"))
 
 
 def _retention(context: Context, store: str) -> int:
-    return context.memory.stores[store].retention_ms or 0
+    return context.state.stores[store].retention_ms or 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
@@ -20,10 +20,10 @@ def stream_time(context: Context, clock: str, order: Sequence[Column], times: Co
     from pyspark.sql import functions as F
 
     until = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, last)
-    return F.greatest(F.max(times).over(until), context.clock(clock))
+    return F.greatest(F.max(times).over(until), context.stream_time(clock))
 
 
-def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
+def with_stream_time(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
     """Add `st`: the greatest time that the task has seen at this operator, that of the record included."""
     from pyspark.sql import functions as F
 
@@ -60,7 +60,7 @@ def closed_windows(
 
     names = table.layout.names
     lasts = F.lit(_length(windows) + windows.grace_ms)  # from the time in the index until a window is over
-    before = F.coalesce(context.clock(node), F.lit(-1))
+    before = F.coalesce(context.stream_time(node), F.lit(-1))
     closed = table.due(times.where("ct is not null"), F.col("ct") - lasts, before - lasts + F.lit(1))
     untouched = closed.join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
     touched = frame.select(*names, "v", "t", "mo").where("v is not null").join(times, "p")
@@ -70,7 +70,7 @@ def closed_windows(
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
 
 
-def close_index(operation: StreamAggregate) -> Column | None:
+def window_close_time(operation: StreamAggregate) -> Column | None:
     """The time by which windows that close are found; None where nothing asks."""
     from pyspark.sql import functions as F
 

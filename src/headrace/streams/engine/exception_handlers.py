@@ -9,19 +9,19 @@ from headrace.streams.engine.source import is_unreadable
 
 
 @dataclass(frozen=True)
-class Skipping:
+class ExceptionHandlers:
     """What the handlers of an application say."""
 
-    processing: bool = False
+    processing_continues: bool = False
     """Of a record that cannot be processed."""
-    production: bool = False
+    production_continues: bool = False
     """Of one whose results cannot be written."""
 
     def __bool__(self) -> bool:
-        return self.processing or self.production
+        return self.processing_continues or self.production_continues
 
-    def skips(self, failure: RecordFailedError) -> bool:
+    def continues(self, failure: RecordFailedError) -> bool:
         """Whether a record is left out that has failed so; one that no serde reads has a handler of its own."""
-        if failure.of_production:
-            return self.production
-        return self.processing and not is_unreadable(failure.text)
+        if failure.is_production_error:
+            return self.production_continues
+        return self.processing_continues and not is_unreadable(failure.text)

@@ -16,24 +16,24 @@ from headrace.streams.topology import Topology
 log = structlog.get_logger(__name__)
 
 
-class Purge:
+class RepartitionTopicPurge:
     """When each sub-topology's repartition topics were purged last."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, admin: Admin) -> None:
-        self._own = {full_name(topology, config.topic_prefix, name) for name in topology.repartition_topics}
+        self._topics = {full_name(topology, config.topic_prefix, name) for name in topology.repartition_topics}
         self._interval_s, self._admin = config.purge_interval_ms / 1000, admin
         self._last: dict[int, float] = {}
 
-    def of(self, task: StreamTask) -> None:
+    def purge_if_due(self, task: StreamTask) -> None:
         """Purge what a sub-topology has done with, if it is time."""
         now = time.monotonic()
         if now - self._last.setdefault(task.program.number, now) < self._interval_s:
             return
         self._last[task.program.number] = now
-        done = {p: offset for p, offset in task.done.items() if p[0] in self._own and offset > 0}
-        if not done:
+        committed_positions = {p: offset for p, offset in task.committed_positions.items() if p[0] in self._topics and offset > 0}
+        if not committed_positions:
             return
         try:
-            self._admin.delete_records(done)
+            self._admin.delete_records(committed_positions)
         except KafkaFailure as failure:
             log.warning("Repartition topics could not be purged: %s", failure.reason)

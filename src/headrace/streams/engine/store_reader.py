@@ -27,7 +27,7 @@ _LAST = b"\x7f" + b"\xff" * 7  # of the times that there are
 
 
 @dataclass(frozen=True)
-class FoundRow:
+class StoreRow:
     """A row of a store."""
 
     partition: int
@@ -57,15 +57,15 @@ class StoreReader:
         row = self._runtime.get(self._name, self.encoded(key))
         if row is None:
             return None
-        return self.values([FoundRow(0, b"", (), self._body(row))])[0]
+        return self.values([StoreRow(0, b"", (), self._body(row))])[0]
 
-    def of_key(self, key: Any, first: int = 0, last: int | None = None) -> list[FoundRow]:
+    def rows_of_key(self, key: Any, first: int = 0, last: int | None = None) -> list[StoreRow]:
         """The rows of a key whose first time is between two, both inclusive (None: any), in the order of their times."""
         source = self.encoded(key)
         end = source + (self._newest if last is None else _bytes(last)) + b"\xff" * (self._tail - 8)
         return [row for row in self.between(source + _bytes(first), end + b"\0") if row.key == source]
 
-    def of_keys(self, low: Any, high: Any) -> list[FoundRow]:
+    def rows_of_keys(self, low: Any, high: Any) -> list[StoreRow]:
         """The rows of the keys from `low` to `high`, both inclusive; None is no bound."""
         first = b"" if low is None else self.encoded(low)
         if high is None:
@@ -78,23 +78,23 @@ class StoreReader:
         end = max(last[:length] + tail for length in range(len(last) + 1) if last[:length] >= first)
         return [row for row in self.between(first, end + b"\0") if first <= row.key <= last]
 
-    def beginning(self, prefix: bytes) -> list[FoundRow]:
+    def prefix_scan(self, prefix: bytes) -> list[StoreRow]:
         """The rows whose key begins with some bytes."""
         whole = prefix.rstrip(b"\xff")
         return self.between(prefix, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
 
-    def between(self, start: bytes, end: bytes | None) -> list[FoundRow]:
+    def between(self, start: bytes, end: bytes | None) -> list[StoreRow]:
         """The rows whose bytes, with those of their times, are not before `start`, and before `end` (None: to the last)."""
         tasks = (self._of_task(partition, start, end) for partition in self._runtime.partitions)
         return [row for _, row in heapq.merge(*tasks, key=lambda entry: entry[0])]
 
-    def _of_task(self, partition: int, start: bytes, end: bytes | None) -> Iterable[tuple[bytes, FoundRow]]:
+    def _of_task(self, partition: int, start: bytes, end: bytes | None) -> Iterable[tuple[bytes, StoreRow]]:
         expired = self.expired.get(partition) if self._log.store.kind in WINDOWED else None
         for stored_key, row in self._runtime.between(self._name, partition, start, end):
             length = len(stored_key) - self._tail
             times = struct.unpack(self._numbers, stored_key[length:])
             if expired is None or times[0] > expired:
-                yield stored_key, FoundRow(partition, stored_key[:length], times, self._body(row))
+                yield stored_key, StoreRow(partition, stored_key[:length], times, self._body(row))
 
     def count(self) -> int:
         """About how many rows there are."""
@@ -111,11 +111,11 @@ class StoreReader:
             raise StreamsError(f"The store {self._log.store.name} has no key None.")
         return source
 
-    def keys(self, rows: list[FoundRow]) -> list[Any]:
+    def keys(self, rows: list[StoreRow]) -> list[Any]:
         """The keys of rows."""
         return self._decoded(self._log.key_serde, self._log.layout.keys[0][1], [row.key for row in rows])
 
-    def values(self, rows: list[FoundRow]) -> list[Any]:
+    def values(self, rows: list[StoreRow]) -> list[Any]:
         """The values of rows."""
         return self._decoded(self._log.value_serde, self._log.layout.value, [row.value for row in rows])
 

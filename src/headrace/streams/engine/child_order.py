@@ -16,11 +16,13 @@ from headrace.streams.nodes import Node
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Places = Mapping[tuple[str, str], int]
+ChildOrder = Mapping[tuple[str, str], int]
 """By parent and child, the number of the child among its parent's."""
 
 
-def places(nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], needs: Callable[[Node], tuple[str, ...]]) -> Places:
+def child_order(
+    nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], needs: Callable[[Node], tuple[str, ...]]
+) -> ChildOrder:
     """The children that need a place. nodes: of a sub-topology; children: in the order in which they get a record; needs: the
     nodes that a node takes something from.
     """
@@ -37,7 +39,7 @@ def places(nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], need
     return numbers
 
 
-def placed(flow: Flow, number: int) -> Flow:
+def with_child_number(flow: Flow, number: int) -> Flow:
     """Records or changes on their way to a child with this number; of other flows nothing depends on the order."""
     if isinstance(flow, Records):
         return replace(flow, frame=_behind(flow.frame, "o", number), depth=flow.depth + 1 if flow.depth else 0)

@@ -10,9 +10,9 @@ from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.registered import learning
-from headrace.streams.engine.source import RAW, SourceReading
-from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.registry_formats import with_schema_lookup
+from headrace.streams.engine.source import RAW, SourceReader
+from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 class GlobalTable:
     """The rows of a global table, under task 0."""
 
-    def __init__(self, source: SourceNode, reading: SourceReading, cluster: Cluster, partitions: int, store: StateStore) -> None:
+    def __init__(
+        self, source: SourceNode, source_reader: SourceReader, cluster: Cluster, partitions: int, store: StateStore
+    ) -> None:
         """Read everything that is in the topic. Raises StreamsError."""
-        self._source, self._reading, self._cluster = source, reading, cluster
+        self._source, self._source_reader, self._cluster = source, source_reader, cluster
         self._partitions = [(source.topics[0], p) for p in range(partitions)]
         self._runtime = cluster.runtime(1)
         frame = self._rows(self._runtime.spark.createDataFrame([], RAW))
@@ -42,7 +44,7 @@ class GlobalTable:
             ends = self._cluster.offsets(self._partitions, "latest")
             ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
             if ranges:
-                learning(lambda: self.table.load(self._rows(self._cluster.read(ranges))))
+                with_schema_lookup(lambda: self.table.load(self._rows(self._cluster.read(ranges))))
                 self._positions.update({p: end for p, (_, end) in ranges.items()})
 
     def close(self) -> None:
@@ -52,7 +54,7 @@ class GlobalTable:
     def _rows(self, raw: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
 
-        records = cast(Records, self._reading.flow(self._source, raw, 0))
+        records = cast(Records, self._source_reader.flow(self._source, raw, 0))
         latest = (
             records.frame.where("k is not null")
             .groupBy("k")

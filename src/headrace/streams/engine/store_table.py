@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.reads import StoreReader
+from headrace.streams.engine.store_reader import StoreReader
 from headrace.streams.engine.time_index import TimeIndex
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -36,13 +36,13 @@ class StoreTable:
         self.layout: Layout = changelog.layout
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
-        self.kept_from: dict[int, int] = {}
+        self.expired_until: dict[int, int] = {}
         """By task, the time (ms) up to which windows have expired: nobody finds them, and the next sweep deletes them."""
         runtime.create(name, persistent=bool(changelog.store.persistent))
         self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
-    def described(self) -> StateStore:
+    def store_with_serdes(self) -> StateStore:
         """The store, with the serdes that it is kept with."""
         return replace(self._log.store, key_serde=self._log.key_serde, value_serde=self._log.value_serde)
 
@@ -81,12 +81,12 @@ class StoreTable:
         whole = self._log.key({"k": key, "w": time})
         return F.call_function("headrace_state_get", *self._where(), partition.cast("int"), whole)
 
-    def of_key(self, partition: Column, key: Column) -> Column:
+    def rows_of_key(self, partition: Column, key: Column) -> Column:
         """The rows of a key, whatever else tells them apart (a window): an array of `Layout.names` but for p and k, `v`, `t`."""
         prefix = self._log.key({"k": key}, whole=False)
         return self._scanned(partition, prefix, sum(width for _, width in self._log.tail()), without="k")
 
-    def beginning(self, partition: Column, prefix: Column) -> Column:
+    def prefix_scan(self, partition: Column, prefix: Column) -> Column:
         """The rows whose key begins with some bytes: an array of `Layout.names` but for p, `v`, `t`."""
         return self._scanned(partition, prefix, -1)
 
@@ -142,7 +142,7 @@ class StoreTable:
 
     def reader(self) -> StoreReader:
         """What reads it from outside of batches."""
-        return StoreReader(self.runtime, self._name, self._log, self.kept_from)
+        return StoreReader(self.runtime, self._name, self._log, self.expired_until)
 
     def load(self, rows: DataFrame) -> None:
         """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""
@@ -165,21 +165,21 @@ class StoreTable:
         if self.index is not None:
             self.index.fill(self.rows())
 
-    def sweep(self, changes: int) -> None:
+    def delete_expired(self, changes: int) -> None:
         """Delete expired windows now and then. changes: how many rows a batch has changed."""
         self._changes += changes
-        if not self.kept_from or self._changes < _SWEEP_ROWS or self._changes < self.runtime.size(self._name) // 4:
+        if not self.expired_until or self._changes < _SWEEP_ROWS or self._changes < self.runtime.size(self._name) // 4:
             return
         self._changes = 0
         # A session is kept by its end, which stands before its start; a window by its start, which stands before a number.
         behind = 16 if self._log.store.kind is StoreKind.SESSION else 12
-        for partition, first in self.kept_from.items():
+        for partition, first in self.expired_until.items():
             if self._log.versioned:
                 self.runtime.expire_versions(self._name, partition, first)
                 continue
             self.runtime.expire(self._name, partition, behind, first)
             if self.index is not None:
-                self.index.sweep(partition, first)
+                self.index.delete_expired(partition, first)
 
     def _where(self) -> tuple[Column, Column]:
         from pyspark.sql import functions as F

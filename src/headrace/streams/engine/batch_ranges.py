@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.columns import union
-from headrace.streams.engine.flows import Pending
-from headrace.streams.engine.registered import learning
+from headrace.streams.engine.flows import AggregationInput
+from headrace.streams.engine.registry_formats import with_schema_lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from headrace.streams.engine.cluster import Cluster
-    from headrace.streams.engine.source import Partition, Ranges, SourceReading
+    from headrace.streams.engine.source import Partition, Ranges, SourceReader
     from headrace.streams.nodes import SourceNode
 
-_PIECES = 1000  # of a range, of which each has one time at first
+_PIECES_PER_LIMIT = 1000  # of a range, of which each has one time at first
 
 Piece = tuple[int, int]
 """The first offset, and the greatest time of its records."""
@@ -32,7 +32,7 @@ Piece = tuple[int, int]
 class BatchRanges:
     """What batches of a sub-topology take."""
 
-    reading: SourceReading
+    source_reader: SourceReader
     cluster: Cluster
     sources: Sequence[SourceNode]
     topics: Mapping[str, list[str]]
@@ -42,11 +42,11 @@ class BatchRanges:
 
     def of(self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]) -> Ranges:
         """What the next batch takes. ends: where topics end, as far as is known. Raises what a query of Spark raises."""
-        ranges, cut = self._some(positions, ends)
-        if not cut or not self.reading.merged:
+        ranges, cut = self._up_to_limit(positions, ends)
+        if not cut or not self.source_reader.merged:
             return ranges
         # What has not been fetched yet may be older than what has.
-        ranges, cut = self._some(positions, {**ends, **self.cluster.offsets(positions, "latest")})
+        ranges, cut = self._up_to_limit(positions, {**ends, **self.cluster.offsets(positions, "latest")})
         tasks = {p for _, p in cut if sum(other == p for _, other in ranges) > 1}
         together = {partition: offsets for partition, offsets in ranges.items() if partition[1] in tasks}
         first = self.cluster.offsets(together, "earliest") if together else {}
@@ -64,7 +64,7 @@ class BatchRanges:
         half = (max(sizes.values()) + 1) // 2
         first = {partition: (start, min(end, start + half)) for partition, (start, end) in ranges.items()}
         cut = {partition for partition, size in sizes.items() if size > half}
-        if cut and self.reading.merged:
+        if cut and self.source_reader.merged:
             tasks = {p for _, p in cut}
             first |= self._in_order({partition: offsets for partition, offsets in first.items() if partition[1] in tasks}, cut)
         elif not cut:
@@ -74,7 +74,7 @@ class BatchRanges:
 
     def _oldest(self, ranges: Ranges) -> Partition:
         """Of ranges of one record each, that which comes first."""
-        pieces = self._pieces(ranges, 1) if self.reading.merged else {}
+        pieces = self._pieces(ranges, 1) if self.source_reader.merged else {}
         return min(
             ranges,
             key=lambda partition: (max((time for _, time in pieces.get(partition, ())), default=-1), self._numbers[partition[0]]),
@@ -85,7 +85,9 @@ class BatchRanges:
         """By topic, the place of its source among the sources."""
         return {topic: i for i, source in enumerate(self.sources) for topic in self.topics[source.name]}
 
-    def _some(self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]) -> tuple[Ranges, Collection[Partition]]:
+    def _up_to_limit(
+        self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]
+    ) -> tuple[Ranges, Collection[Partition]]:
         """What there is, with those that go on behind it."""
         there = {p: (start, ends[p]) for p, start in positions.items() if ends.get(p, start) > start}
         cut = {p for p, (start, end) in there.items() if end - start > self.limit}
@@ -94,7 +96,7 @@ class BatchRanges:
     def _in_order(self, ranges: Ranges, cut: Collection[Partition]) -> Ranges:
         """Ranges without what comes behind the first end of those that are cut, in the order of their task."""
         number = self._numbers
-        size = max(self.limit // _PIECES, 1)
+        size = max(self.limit // _PIECES_PER_LIMIT, 1)
         pieces = self._pieces(ranges, size)
         ends: dict[int, tuple[int, int]] = {}  # by task, where its order is cut: time and number of the source
         for topic, p in cut:
@@ -124,7 +126,7 @@ class BatchRanges:
     def _pieces(self, ranges: Ranges, size: int) -> Mapping[Partition, list[Piece]]:
         """Ranges in pieces of so many offsets, as far as they have records."""
         pieces: dict[Partition, list[Piece]] = defaultdict(list)
-        for topic, p, begin, time in learning(lambda: self._times(ranges, size).collect()) if ranges else ():
+        for topic, p, begin, time in with_schema_lookup(lambda: self._times(ranges, size).collect()) if ranges else ():
             pieces[topic, p].append((begin, time))
         return pieces
 
@@ -135,8 +137,8 @@ class BatchRanges:
         for i, source in enumerate(self.sources):
             for topic in self.topics[source.name]:
                 if mine := {partition: offsets for partition, offsets in ranges.items() if partition[0] == topic}:
-                    flow = self.reading.flow(source, self.cluster.read(mine), i, lambda _: None)
-                    assert not isinstance(flow, Pending)
+                    flow = self.source_reader.flow(source, self.cluster.read(mine), i, lambda _: None)
+                    assert not isinstance(flow, AggregationInput)
                     begin = F.col("o")[2] - F.col("o")[2] % F.lit(size)
                     frames.append(flow.frame.select(F.lit(topic).alias("topic"), "p", begin.alias("begin"), "t"))
         return union(frames).groupBy("topic", "p", "begin").agg(F.max("t").alias("t")).orderBy("begin")

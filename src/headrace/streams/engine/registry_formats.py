@@ -2,7 +2,7 @@
 
 The type of the values follows from one schema, the serde's. Records come with ids of schemas that are not known when a batch is
 planned: the batch ends with a report of the first one, and is planned again once the registry has said what it stands for
-(`learn`).
+(`look_up_schemas`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CLASSES = {
     "json_schema": "io.confluent.connect.json.JsonSchemaConverter",
 }
 _UNKNOWN = "schema-unknown"
-_MOST = 500  # schemas that a plan knows
+_MAX_SCHEMAS = 500  # schemas that a plan knows
 _numbers = itertools.count()
 _BY_NUMBER: WeakValueDictionary[str, RegistryFormat] = WeakValueDictionary()
 
@@ -136,15 +136,17 @@ class RegistryFormat:
         fits = {"use.schema.id": str(id), "id.compatibility.strict": "false"}
         return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
 
-    def learn(self, texts: Sequence[str]) -> None:
+    def look_up_schemas(self, texts: Sequence[str]) -> None:
         """Find out what ids of schemas stand for.
 
         Raises RegistryUnavailableError, RegistryError for a refused login, StreamsError for too many of them.
         """
         self._reader.look_up(texts)
         self._known = [*self._known, *(text for text in texts if text not in self._known)]
-        if len(self._known) > _MOST:
-            raise StreamsError(f"The {self._part}s have more than {_MOST} different schemas, which is more than a plan may have.")
+        if len(self._known) > _MAX_SCHEMAS:
+            raise StreamsError(
+                f"The {self._part}s have more than {_MAX_SCHEMAS} different schemas, which is more than a plan may have."
+            )
 
 
 @lru_cache(maxsize=256)
@@ -153,7 +155,7 @@ def registry_format(serde: RegistrySerde, part: str) -> RegistryFormat:
     return RegistryFormat(serde, part)
 
 
-def learning(action: Callable[[], T], again: Callable[[], None] = lambda: None) -> T:
+def with_schema_lookup(action: Callable[[], T], again: Callable[[], None] = lambda: None) -> T:
     """Do something with records whose schemas may be unknown. again: called before it is done again, with schemas that were.
 
     Raises what the action does, and RegistryUnavailableError.
@@ -162,16 +164,16 @@ def learning(action: Callable[[], T], again: Callable[[], None] = lambda: None) 
         try:
             return action()
         except Exception as error:
-            if not _learn(error):
+            if not _look_up_unknown_schemas(error):
                 raise
             again()
 
 
-def _learn(error: BaseException) -> bool:
+def _look_up_unknown_schemas(error: BaseException) -> bool:
     """Learn the schemas that an error reports as unknown; whether it does."""
     learned = False
     for number, _, text in (report.partition(" ") for report in reports(_UNKNOWN, error)):
         if number in _BY_NUMBER and text:
             learned = True
-            _BY_NUMBER[number].learn([text])
+            _BY_NUMBER[number].look_up_schemas([text])
     return learned
