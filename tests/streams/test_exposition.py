@@ -5,7 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from headrace.errors import SetupError
-from headrace.streams.exposition import StreamsCollector, exposed
+from headrace.streams.exposition import StreamsCollector, serve_metrics
 from headrace.streams.states import State
 
 
@@ -28,7 +28,7 @@ class Instance:
 
 
 def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
-    with exposed(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
+    with serve_metrics(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
         assert port is not None
         text = httpx.get(f"http://127.0.0.1:{port()}/metrics").text
     found = {(s.name, *sorted(s.labels.values())): s.value for f in text_string_to_metric_families(text) for s in f.samples}
@@ -61,12 +61,12 @@ def test_an_address_that_cannot_be_is_one_sentence(address: str) -> None:
 
 
 def test_an_address_that_is_taken_is_one_sentence() -> None:
-    with exposed(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
+    with serve_metrics(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
         assert port is not None
         with pytest.raises(SetupError, match=f"Metrics cannot be served at '127.0.0.1:{port()}'"):
             serve(f"127.0.0.1:{port()}")
 
 
 def serve(address: str) -> None:
-    with exposed(StreamsCollector("app", Instance()), address):
+    with serve_metrics(StreamsCollector("app", Instance()), address):
         pass

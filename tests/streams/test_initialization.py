@@ -24,10 +24,10 @@ from headrace.errors import (
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 from headrace.streams import InitParameters, KafkaStreams, Materialized, StreamsBuilder, TimeWindows
-from headrace.streams.initialization import make_ready
+from headrace.streams.initialization import prepare_for_start
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 from headrace.streams.topic_monitor import TopicMonitor
-from headrace.streams.topic_setup import set_up
+from headrace.streams.topic_setup import create_topics
 from tests.support import wait_until
 
 ENABLED = InitParameters.init_parameters().enable_setup_internal_topics_if_incomplete()
@@ -168,7 +168,7 @@ def test_what_has_been_created_is_deleted_again_if_one_cannot_be_created(app: Ap
     good = InternalTopic(f"{app.id}-good", TopicKind.CHANGELOG, 1, {})
     bad = InternalTopic(f"{app.id}-bad", TopicKind.CHANGELOG, 1, {"cleanup.policy": "sometimes"})
     with pytest.raises(StreamsError, match=f"Could not create internal topic {app.id}-bad for the following reason: "):
-        set_up(app.admin, [good, bad], 30)
+        create_topics(app.admin, [good, bad], 30)
     assert app.present() == []
 
 
@@ -176,14 +176,14 @@ def test_a_topic_that_does_not_go_away_is_a_timeout_and_nothing_is_left(app: App
     app.admin.create(f"{app.id}-there", 1, 1)
     topics = [InternalTopic(f"{app.id}-{name}", TopicKind.CHANGELOG, 1, {}) for name in ("new", "there")]
     with pytest.raises(StreamsTimeoutError, match=r"within 5000 milliseconds.*The last errors seen .*already exists"):
-        set_up(app.admin, topics, 5)
+        create_topics(app.admin, topics, 5)
     assert app.present() == [f"{app.id}-there"]
 
 
 def test_in_manual_mode_a_start_without_init_is_refused(app: Application):
     streams = app.streams(internal_topics_setup="manual")
     with pytest.raises(MissingInternalTopicsError, match="Missing internal topics: ") as refused:
-        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+        prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
     assert refused.value.topics == app.names
     assert app.present() == []
 
@@ -193,7 +193,7 @@ def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Appli
     streams.init()
     app.alter(app.names[2], "retention.ms", "1000")
     with pytest.raises(MisconfiguredInternalTopicError, match="is 1000 but should be 86460000 or larger"):
-        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+        prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
 
 
 def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Application):
@@ -212,10 +212,10 @@ def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Ap
 
 def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
     streams = app.streams()
-    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+    prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
     assert app.present() == app.names
     app.admin.delete([app.names[0]])
-    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+    prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
     assert app.present() == app.names
 
 
@@ -224,7 +224,7 @@ def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
     streams.init()
     app.alter(app.names[2], "retention.ms", "1000")
     app.alter(app.names[1], "cleanup.policy", "compact")
-    make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+    prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
     wait_until(lambda: not streams.describe_internal_topics().verification.misconfigured, 120, "all is as it has to be")
     found = app.admin.topic_configs(app.names[1])
     assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
@@ -236,7 +236,7 @@ def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: App
     with pytest.raises(
         MisconfiguredInternalTopicError, match="requires 3 partitions, but the existing topic on the broker has 1"
     ):
-        make_ready(streams.describe_internal_topics(), streams.config, app.admin)
+        prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
 
 
 def test_looking_changes_nothing(app: Application):

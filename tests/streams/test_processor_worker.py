@@ -13,7 +13,7 @@ from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, 
 from headrace.streams.engine.processor_link import TaskTimes
 from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
 from headrace.streams.processor_stores import StoreAccess
-from headrace.streams.row_headers import headed, headers_of
+from headrace.streams.row_headers import headers_of, prepend_headers
 from headrace.streams.stores import StateStore
 
 
@@ -71,7 +71,7 @@ def run(
     """What comes out of a task whose schedules by the clock are due."""
     kinds = StringType(), StringType()
     access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
-    access |= {name: StoreAccess(store, kinds, "socket", shared=True) for name, store in (global_stores or {}).items()}
+    access |= {name: StoreAccess(store, kinds, "socket", is_global=True) for name, store in (global_stores or {}).items()}
     given = ProcessorRows(processors, access, "socket", depth)
     tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
     links: Any = {"socket": NoRows()}
@@ -118,7 +118,7 @@ def test_a_header_may_be_null_on_its_way_and_in_a_store() -> None:
     headers = [("none", None), ("empty", b""), ("some", bytearray(b"x"))]
     (found,) = [one for one in run([row([0], headers=headers)], worker("one")) if one[2] is not None]
     assert found[3] == [("none", None), ("empty", b""), ("some", b"x")]
-    assert headers_of(headed(found[3], b"value")) == tuple(found[3])
+    assert headers_of(prepend_headers(found[3], b"value")) == tuple(found[3])
 
 
 def test_a_member_of_a_group_reaches_the_stores_that_it_is_connected_with_and_global_ones() -> None:

@@ -9,7 +9,7 @@ from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.flow import StreamFlow, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
-from headrace.streams.materialized import Materialized, Settled, settle
+from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Reduce, StreamAggregate
 from headrace.streams.options import Grouped, Named
 from headrace.streams.serdes import Serde, Serdes, WindowedSerde
@@ -29,13 +29,13 @@ class Grouping:
     repartition_required: bool
     topic: GraphNode | None = None
 
-    def parent(self, settled: Settled) -> StreamFlow:
+    def parent(self, internal: MaterializedInternal) -> StreamFlow:
         """What an aggregation into this store comes behind."""
         if not self.repartition_required:
             return self.flow
         named = self.grouped.name is not None
-        prefix = self.grouped.name if self.grouped.name is not None else settled.store_name
-        topic = repartition(self.flow.graph, prefix, named or settled.queryable_name is not None)
+        prefix = self.grouped.name if self.grouped.name is not None else internal.store_name
+        topic = repartition(self.flow.graph, prefix, named or internal.queryable_name is not None)
         topic.key_serde, topic.value_serde = self.grouped.key_serde, self.grouped.value_serde
         if self.topic is None or not named:
             self.topic = topic
@@ -55,31 +55,31 @@ def aggregate(
     graph, grouped = grouping.flow.graph, grouping.grouped
     prefix = REDUCE if isinstance(aggregation, Reduce) else AGGREGATE
     if materialized is not None and materialized.name is None and isinstance(aggregation, Count):
-        _take_a_second_number(graph, windows)
+        _skip_number(graph, windows)
     value_serde = Serdes.long() if isinstance(aggregation, Count) else grouped.value_serde if prefix == REDUCE else None
     materialized = materialized or Materialized.with_(grouped.key_serde, value_serde)
     materialized = replace(
         materialized, key_serde=materialized.key_serde or grouped.key_serde, value_serde=materialized.value_serde or value_serde
     )
-    settled = settle(materialized, graph, prefix)
-    name = graph.names.given_or(named.name if named else None, prefix)
-    store = windowed_store(settled, windows)
-    flow = grouping.parent(settled)
-    node = Operator(name, StreamAggregate(aggregation, store.name, windows, emit), only(store))
+    internal = materialized_internal(materialized, graph, prefix)
+    name = graph.names.name_or_generated(named.name if named else None, prefix)
+    store = windowed_store(internal, windows)
+    flow = grouping.parent(internal)
+    node = Operator(name, StreamAggregate(aggregation, store.name, windows, emit), single_store(store))
     node.versioned = materialized.versioned if windows is None else False
     node.grace_ms = grace_ms(windows)
     key_serde = windowed_serde(materialized.key_serde, windows)
     result = flow.to(node, key_serde=key_serde, value_serde=materialized.value_serde)
-    return table.KTable(result, StoredView(store.name), settled.queryable_name)
+    return table.KTable(result, StoredView(store.name), internal.queryable_name)
 
 
-def _take_a_second_number(graph: Graph, windows: Windows | SessionWindows | None) -> None:
+def _skip_number(graph: Graph, windows: Windows | SessionWindows | None) -> None:
     """For a count that is given a Materialized without a name, Kafka generates two, unless its windows slide."""
     if not isinstance(windows, SlidingWindows):
         graph.names.store(AGGREGATE)
 
 
-def only(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
+def single_store(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
     """The stores of an operator that has this one."""
     return lambda: (store,)
 
@@ -98,20 +98,20 @@ def windowed_serde(key_serde: Serde | None, windows: Windows | SessionWindows | 
     return WindowedSerde("time_windowed", inner=key_serde, size_ms=windows.size_ms)
 
 
-def windowed_store(settled: Settled, windows: Windows | SessionWindows | None) -> StateStore:
+def windowed_store(internal: MaterializedInternal, windows: Windows | SessionWindows | None) -> StateStore:
     """The store of an aggregation. Raises ArgumentError if it keeps windows for too short a time."""
     if windows is None:
-        return settled.store()
-    configured_ms = settled.materialized.retention_ms
+        return internal.store()
+    configured_ms = internal.materialized.retention_ms
     retention_ms = windows.retention_ms if configured_ms is None else configured_ms
     if windows.retention_ms > retention_ms:
-        raise ArgumentError(_too_short(settled.store_name, windows, retention_ms))
+        raise ArgumentError(_retention_too_short(internal.store_name, windows, retention_ms))
     if isinstance(windows, SessionWindows):
-        return settled.store(StoreKind.SESSION, retention_ms)
-    return settled.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
+        return internal.store(StoreKind.SESSION, retention_ms)
+    return internal.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
 
 
-def _too_short(store: str, windows: Windows | SessionWindows, retention_ms: int) -> str:
+def _retention_too_short(store: str, windows: Windows | SessionWindows, retention_ms: int) -> str:
     grace = f" grace=[{windows.grace_ms}], retention=[{retention_ms}]"
     if isinstance(windows, SessionWindows):
         return (

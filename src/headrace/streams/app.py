@@ -16,18 +16,18 @@ from headrace.retry import poll_until
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.initialization import Findings, InitParameters
+from headrace.streams.initialization import InitParameters, InternalTopicsDescription
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
-from headrace.streams.unsupported import refuse
+from headrace.streams.unsupported import require_supported
 from headrace.streams.worker_report import reporter_of
 
 log = structlog.get_logger(__name__)
 
-_AGAIN_S = 2.0
+_VERIFY_INTERVAL_S = 2.0
 
 
 class KafkaStreams:
@@ -40,9 +40,9 @@ class KafkaStreams:
         """Take a topology and settings of Kafka Streams. Raises ConfigError, and TopologyError for what cannot run here."""
         self.topology = topology
         self.config = StreamsConfig(config)
-        refuse(topology)
+        require_supported(topology)
         self._admin: Admin | None = None
-        self._client = StreamsInstance(topology, self.config, self._connected)
+        self._instance = StreamsInstance(topology, self.config, self._connected)
         self._reporter = reporter_of(self)
 
     def __enter__(self) -> Self:
@@ -60,7 +60,7 @@ class KafkaStreams:
         InternalTopicsAlreadySetupError, StreamsTimeoutError, StreamsError for an application that has been started, and what is
         wrong with the topology; then nothing has been created.
         """
-        self._client.require_created("init")
+        self._instance.require_created("init")
         parameters = [option for option in options if isinstance(option, InitParameters)]
         timeouts = [milliseconds(option, "timeout") / 1000 for option in options if not isinstance(option, InitParameters)]
         if len(parameters) > 1 or len(timeouts) > 1:
@@ -69,7 +69,7 @@ class KafkaStreams:
         timeout = timeouts[0] if timeouts else None
         return initialization.initialize(self.topology, self.config, self._connected(), init_parameters, timeout)
 
-    def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> Findings:
+    def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> InternalTopicsDescription:
         """The internal topics of the application, and how those on the cluster are; changes nothing. Raises as `init` does.
 
         planned: numbers of partitions of source topics that are about to be created, or to get as many.
@@ -79,7 +79,7 @@ class KafkaStreams:
 
     def verify(self) -> None:
         """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
-        initialization.check(self.describe_internal_topics())
+        initialization.require_initialized(self.describe_internal_topics())
 
     def await_initialization(self, timeout: Duration | None = None, stopping: threading.Event | None = None) -> bool:
         """Wait, before the start, until every internal topic is there and as it has to be; whether that came in time.
@@ -87,7 +87,7 @@ class KafkaStreams:
         Meanwhile the application reports to its worker (`headrace.report.url`), which can have it create them: by `init` on the
         operator's page, or by `headrace streams ask`. stopping: ends the waiting. Raises StreamsError once it has been started.
         """
-        self._client.require_created("await_initialization")
+        self._instance.require_created("await_initialization")
         if self._reporter:
             self._reporter.start()
         stop, reason = stopping or threading.Event(), ""
@@ -105,7 +105,7 @@ class KafkaStreams:
 
         timeout_s = math.inf if timeout is None else milliseconds(timeout, "timeout") / 1000
         return poll_until(
-            is_initialized, timeout_s, _AGAIN_S, lambda pause_s: stop.wait(pause_s) or self.state() is not State.CREATED
+            is_initialized, timeout_s, _VERIFY_INTERVAL_S, lambda pause_s: stop.wait(pause_s) or self.state() is not State.CREATED
         )
 
     # ------------------------------------------------------------------------------------------------ life
@@ -116,78 +116,78 @@ class KafkaStreams:
         MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
         """
         try:
-            self._client.start()
+            self._instance.start()
         finally:
             if self._reporter:
                 self._reporter.start()
 
     def close(self, timeout: Duration | None = None) -> bool:
         """End after the batches that run now. timeout: how long to wait; whether it ended in that time."""
-        ended = self._client.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
+        ended = self._instance.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
         if self._reporter:
             self._reporter.finish()
         return ended
 
     def pause(self) -> None:
         """Begin no further batch; the group stays as it is (KIP-834)."""
-        self._client.pause()
+        self._instance.pause()
 
     def resume(self) -> None:
         """Continue after `pause`."""
-        self._client.resume()
+        self._instance.resume()
 
     def is_paused(self) -> bool:
         """Whether it is paused."""
-        return self._client.paused
+        return self._instance.paused
 
     def clean_up(self) -> None:
         """Do away with local state, of which there is none: the end of an instance deletes it, changelogs alone keep it.
 
         Raises StreamsError while the application runs.
         """
-        self._client.clean_up()
+        self._instance.clean_up()
 
     def state(self) -> State:
         """The present state."""
-        return self._client.states.state
+        return self._instance.states.state
 
     @property
     def error(self) -> BaseException | None:
         """What ended the application in ERROR."""
-        return self._client.error
+        return self._instance.error
 
     def is_active(self) -> bool:
         """Whether this instance works; others of the application stand by."""
-        return self._client.is_active
+        return self._instance.is_active
 
     def wait_for(self, *states: State, timeout: Duration | None = None) -> bool:
         """Wait until the state is one of these; whether it came in time."""
         seconds = None if timeout is None else milliseconds(timeout, "timeout") / 1000
-        return self._client.states.wait_for(lambda state: state in states, seconds)
+        return self._instance.states.wait_for(lambda state: state in states, seconds)
 
     def set_state_listener(self, listener: Listener | None) -> None:
         """Who is told of a new state, with the new and the old. Raises StreamsError once the application has been started."""
-        self._client.states.listen(listener)
+        self._instance.states.set_listener(listener)
 
     def set_uncaught_exception_handler(self, handler: Handler | None) -> None:
         """Who decides after an error that ends the work: a function of the error that returns a `StreamThreadExceptionResponse`.
 
         Raises StreamsError once the application has been started.
         """
-        self._client.handle(handler)
+        self._instance.set_uncaught_exception_handler(handler)
 
     # ------------------------------------------------------------------------------------------------ look inside
     def store(self, name: str) -> ReadOnlyStore:
         """A state store, to be read (interactive queries). Raises StreamsError while this instance does not hold it."""
-        return self._client.store(name)
+        return self._instance.store(name)
 
     def metrics(self) -> dict[str, dict[str, float]]:
         """By sub-topology: batches, records, those that were left out, the time of batches in ms, and how many records wait."""
-        return self._client.metrics()
+        return self._instance.metrics()
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
         """About how many rows each store has, by sub-topology."""
-        return self._client.store_sizes()
+        return self._instance.store_sizes()
 
     def _connected(self) -> Admin:
         if self._admin is None:

@@ -19,7 +19,7 @@ class BranchedKStream:
 
     def __init__(self, source: KStream, name: str | None) -> None:
         self._source = source
-        self._name = source.flow.graph.names.given_or(name, "KSTREAM-BRANCH-")
+        self._name = source.flow.graph.names.name_or_generated(name, "KSTREAM-BRANCH-")
         self._split = Branch()
         self._node = Operator(self._name, self._split)
         self._flow = source.flow.to(self._node)

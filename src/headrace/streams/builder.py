@@ -12,7 +12,7 @@ from headrace.streams.config import TopologyConfig
 from headrace.streams.flow import SOURCE, StreamFlow
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph
-from headrace.streams.materialized import Materialized, Settled, settle
+from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.optimizer import optimize
 from headrace.streams.options import Consumed, take
 from headrace.streams.sources import GlobalTableNode, StoreNode, StreamSource, TableSourceNode
@@ -20,7 +20,7 @@ from headrace.streams.stores import StateStore
 from headrace.streams.stream import KStream
 from headrace.streams.table import KTable
 from headrace.streams.topology import Topology
-from headrace.streams.unsupported import refuse
+from headrace.streams.unsupported import require_supported
 from headrace.streams.views import SourceView
 
 TABLE_SOURCE = "KTABLE-SOURCE-"
@@ -39,30 +39,30 @@ class StreamsBuilder:
         """The records of a topic, of several, or of all whose name matches a compiled pattern."""
         consumed: Consumed = take(options, keywords, Consumed)[0] or Consumed()
         subscription = topics if isinstance(topics, re.Pattern) else (topics,) if isinstance(topics, str) else tuple(topics)
-        name = self._graph.names.given_or(consumed.name, SOURCE)
+        name = self._graph.names.name_or_generated(consumed.name, SOURCE)
         node = StreamSource(name, subscription, consumed)
         self._graph.add(self._graph.root, node)
         return KStream(StreamFlow(self._graph, name, node, frozenset({name}), consumed.key_serde, consumed.value_serde))
 
     def table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> KTable:
         """The latest value per key of a topic; a null value deletes."""
-        consumed, settled = self._table_options(topic, options, keywords)
+        consumed, internal = self._table_options(topic, options, keywords)
         source, name = self._table_names(consumed)
-        view = SourceView(settled.store(), settled.queryable_name is not None)
+        view = SourceView(internal.store(), internal.queryable_name is not None)
         node = TableSourceNode(source, name, topic, consumed, view)
-        node.versioned = settled.materialized.versioned
+        node.versioned = internal.materialized.versioned
         self._graph.add(self._graph.root, node)
         flow = StreamFlow(self._graph, name, node, frozenset({source}), consumed.key_serde, consumed.value_serde)
-        return KTable(flow, view, settled.queryable_name)
+        return KTable(flow, view, internal.queryable_name)
 
     def global_table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> GlobalKTable:
         """The latest value per key of a topic, whole in every instance. Raises TopologyError for a versioned store."""
-        consumed, settled = self._table_options(topic, options, keywords, logged=False)
-        if settled.materialized.versioned:
+        consumed, internal = self._table_options(topic, options, keywords, logged=False)
+        if internal.materialized.versioned:
             raise TopologyError("GlobalTables cannot be versioned.")
         source, name = self._table_names(consumed)
-        self._graph.add(self._graph.root, GlobalTableNode(source, name, topic, settled.store()))
-        return GlobalKTable(settled.store_name, settled.queryable_name)
+        self._graph.add(self._graph.root, GlobalTableNode(source, name, topic, internal.store()))
+        return GlobalKTable(internal.store_name, internal.queryable_name)
 
     def add_state_store(self, store: StateStore) -> StreamsBuilder:
         """A store for processors of the user's; returns the builder."""
@@ -81,7 +81,7 @@ class StreamsBuilder:
         Raises TopologyError, also for what cannot run here; ConfigError.
         """
         topology = self.draft(config)
-        refuse(topology)
+        require_supported(topology)
         return topology
 
     def draft(self, config: Mapping[str, Any] | None = None) -> Topology:
@@ -90,17 +90,17 @@ class StreamsBuilder:
         optimize(self._graph, settings.optimizations)
         topology = self._graph.write()
         topology.store_type = settings.store_type
-        if settings.ensure_explicit_naming and (message := self._graph.unnamed.message()):
+        if settings.ensure_explicit_naming and (message := self._graph.generated_names.message()):
             raise TopologyError(message)
         return topology
 
     def _table_names(self, consumed: Consumed) -> tuple[str, str]:
         names = self._graph.names
-        return names.suffixed_or(consumed.name, "-source", SOURCE), names.given_or(consumed.name, TABLE_SOURCE)
+        return names.suffixed_or_generated(consumed.name, "-source", SOURCE), names.name_or_generated(consumed.name, TABLE_SOURCE)
 
     def _table_options(
         self, topic: str, options: tuple[Consumed | Materialized, ...], keywords: dict[str, Any], *, logged: bool = True
-    ) -> tuple[Consumed, Settled]:
+    ) -> tuple[Consumed, MaterializedInternal]:
         """Formats come from either; the store's generated name begins with the topic's."""
         if not isinstance(topic, str):
             raise ArgumentError(f"A table reads one topic, not {topic!r}.")
@@ -112,4 +112,4 @@ class StreamsBuilder:
             materialized = replace(materialized, key_serde=consumed.key_serde, value_serde=consumed.value_serde)
         if not logged:
             materialized = materialized.with_logging_disabled()
-        return consumed, settle(materialized, self._graph, f"{topic}-")
+        return consumed, materialized_internal(materialized, self._graph, f"{topic}-")

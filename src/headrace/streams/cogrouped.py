@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError
 from headrace.streams import table
-from headrace.streams.aggregation import Grouping, grace_ms, only, windowed_serde, windowed_store
+from headrace.streams.aggregation import Grouping, grace_ms, single_store, windowed_serde, windowed_store
 from headrace.streams.flow import StreamFlow, copartitioned, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
-from headrace.streams.materialized import Materialized, Settled, settle
+from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.operations import CogroupMerge, Fold, Function, StreamAggregate
 from headrace.streams.options import Named, take
 from headrace.streams.views import StoredView
@@ -49,38 +49,38 @@ class CogroupedKStream:
         typed_options = tuple(option for option in options if isinstance(option, Named | Materialized))
         named, materialized = take(typed_options, keywords, Named, Materialized)
         graph = next(iter(self._groups)).flow.graph
-        settled = settle(materialized or Materialized(), graph, AGGREGATE)
+        internal = materialized_internal(materialized or Materialized(), graph, AGGREGATE)
         merger = functions[0] if functions else None
-        return self._table(graph, settled, named.name if named else None, (initializer, merger))  # type: ignore[arg-type]
+        return self._table(graph, internal, named.name if named else None, (initializer, merger))  # type: ignore[arg-type]
 
     def _table(
-        self, graph: Graph, settled: Settled, name: str | None, functions: tuple[Function, Function | None]
+        self, graph: Graph, internal: MaterializedInternal, name: str | None, functions: tuple[Function, Function | None]
     ) -> table.KTable:
-        store = windowed_store(settled, self._windows)
-        self._repartition(graph, settled)
+        store = windowed_store(internal, self._windows)
+        self._repartition(graph, internal)
         copartitioned(group.flow for group in self._parents)
         nodes: list[Operator] = []
         for number, (group, aggregator) in enumerate(self._groups.items()):
-            node_name = graph.names.suffixed_or(name, f"-cogroup-agg-{number}", AGGREGATE)
+            node_name = graph.names.suffixed_or_generated(name, f"-cogroup-agg-{number}", AGGREGATE)
             fold = Fold(functions[0], aggregator, functions[1])
-            node = Operator(node_name, StreamAggregate(fold, store.name, self._windows), only(store))
-            node.versioned = settled.materialized.versioned if self._windows is None else None
+            node = Operator(node_name, StreamAggregate(fold, store.name, self._windows), single_store(store))
+            node.versioned = internal.materialized.versioned if self._windows is None else None
             node.grace_ms = grace_ms(self._windows)
             graph.add(self._parents[group], node)
             nodes.append(node)
-        merge = Operator(graph.names.suffixed_or(name, "-cogroup-merge", MERGE), CogroupMerge(store.name))
+        merge = Operator(graph.names.suffixed_or_generated(name, "-cogroup-merge", MERGE), CogroupMerge(store.name))
         graph.add(nodes, merge)
-        key_serde = windowed_serde(settled.key_serde, self._windows)
-        flow = StreamFlow(graph, merge.name, merge, frozenset({merge.name}), key_serde, settled.value_serde)
-        return table.KTable(flow, StoredView(store.name), settled.queryable_name)
+        key_serde = windowed_serde(internal.key_serde, self._windows)
+        flow = StreamFlow(graph, merge.name, merge, frozenset({merge.name}), key_serde, internal.value_serde)
+        return table.KTable(flow, StoredView(store.name), internal.queryable_name)
 
-    def _repartition(self, graph: Graph, settled: Settled) -> None:
+    def _repartition(self, graph: Graph, internal: MaterializedInternal) -> None:
         for group in self._groups:
             if not group.repartition_required:
                 self._parents[group] = group.flow.node
                 continue
-            prefix = group.grouped.name if group.grouped.name is not None else settled.store_name
-            topic = repartition(graph, prefix, group.grouped.name is not None or settled.queryable_name is not None)
+            prefix = group.grouped.name if group.grouped.name is not None else internal.store_name
+            topic = repartition(graph, prefix, group.grouped.name is not None or internal.queryable_name is not None)
             topic.key_serde, topic.value_serde = group.grouped.key_serde, group.grouped.value_serde
             if group not in self._parents:
                 graph.add(group.flow.node, topic)

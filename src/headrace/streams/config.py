@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.config import Config, Importance, Password, Type, option, validators
 from headrace.errors import ConfigError
-from headrace.streams.serdes import Serde, named
+from headrace.streams.serdes import Serde, serde_from_config
 from headrace.streams.stores import StoreType
 
 TOPOLOGY_OPTIMIZATION = "topology.optimization"
@@ -55,7 +55,7 @@ def _format(name: str, value: Any) -> None:
 
 
 def _serde(name: str, value: Any) -> None:
-    if value is not None and named(value) is None:
+    if value is not None and serde_from_config(value) is None:
         raise ConfigError(f"Invalid value {value} for configuration {name}: it is no serde that is known here (docs/streams.md).")
 
 
@@ -283,18 +283,18 @@ class StreamsConfig(TopologyConfig):
     @property
     def admin_settings(self) -> dict[str, str]:
         """Settings of the admin client."""
-        return self._client("admin.")
+        return self._client_settings("admin.")
 
     @property
     def producer_settings(self) -> dict[str, str]:
         """Settings of the producers; a few of Kafka Streams' own defaults."""
-        return {"linger.ms": "5", "batch.size": "262144", **self._client("producer.")}
+        return {"linger.ms": "5", "batch.size": "262144", **self._client_settings("producer.")}
 
     @property
     def consumer_settings(self) -> dict[str, str]:
         """Settings of the consumers; exactly once needs committed records."""
         committed = {"isolation.level": "read_committed"} if self.processing_guarantee == EXACTLY_ONCE else {}
-        return {**self._client("consumer.", "main.consumer."), **committed}
+        return {**self._client_settings("consumer.", "main.consumer."), **committed}
 
     @property
     def spark_settings(self) -> dict[str, str]:
@@ -305,7 +305,7 @@ class StreamsConfig(TopologyConfig):
     def default_serdes(self) -> tuple[Serde | None, Serde | None]:
         """Serdes of keys and values where an operator has none."""
         settings = (self.originals.get("default.key.serde"), self.originals.get("default.value.serde"))
-        return named(settings[0]), named(settings[1])
+        return serde_from_config(settings[0]), serde_from_config(settings[1])
 
     @property
     def offset_reset(self) -> str:
@@ -327,7 +327,7 @@ class StreamsConfig(TopologyConfig):
         """Whether a record is left out of which a result cannot be written."""
         return self.production_handler == CONTINUE
 
-    def _client(self, *prefixes: str) -> dict[str, str]:
+    def _client_settings(self, *prefixes: str) -> dict[str, str]:
         defined = {option.name for option in type(self).definition().options.values()} - {"bootstrap.servers", "retry.backoff.ms"}
         plain = {k: v for k, v in self.originals.items() if not k.startswith(_PREFIXES) and k not in defined}
         for prefix in prefixes:

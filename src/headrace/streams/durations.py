@@ -39,6 +39,6 @@ def reset_ms(policy: str) -> int:
     return round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
 
 
-def added(*parts: int) -> int:
+def saturated_sum(*parts: int) -> int:
     """The sum in milliseconds, at most Java's greatest long, where Kafka stops as well."""
     return min(sum(parts), MAX_LONG)

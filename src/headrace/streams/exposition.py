@@ -30,7 +30,7 @@ _STORES = {"block-cache-usage": ("block_cache_usage", "Bytes that the stores' ca
 _KAFKA = "kafka_streams_stream"
 
 
-class Measured(Protocol):
+class MetricsSource(Protocol):
     """The part of an application that is read here."""
 
     def is_active(self) -> bool:
@@ -53,7 +53,7 @@ class Measured(Protocol):
 class StreamsCollector(Collector):
     """The metrics of one instance, made whenever they are read."""
 
-    def __init__(self, application_id: str, streams: Measured) -> None:
+    def __init__(self, application_id: str, streams: MetricsSource) -> None:
         self._id, self._streams = application_id, streams
 
     def collect(self) -> Iterator[Metric]:
@@ -67,24 +67,24 @@ class StreamsCollector(Collector):
         figures = self._streams.metrics()
         labels = ["application", "sub_topology"]
         for key, (name, text) in _COUNTERS.items():
-            yield self._filled(CounterMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
+            yield self._with_samples(CounterMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
         for key, (name, text) in _GAUGES.items():
-            yield self._filled(GaugeMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
+            yield self._with_samples(GaugeMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
 
-        yield from self._as_kafka(figures)
+        yield from self._kafka_metrics(figures)
 
-    def _as_kafka(self, figures: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
+    def _kafka_metrics(self, figures: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
         text = f"The present state: {', '.join(f'{member.name}({number})' for number, member in enumerate(State))}."
         state = GaugeMetricFamily(f"{_KAFKA}_metrics_client_state", text, labels=["application_id"])
         state.add_metric([self._id], list(State).index(self._streams.state()))
         yield state
         labels = ["application_id", "task_id"]
         for key, (name, about) in _TASK.items():
-            yield self._filled(CounterMetricFamily(f"{_KAFKA}_task_metrics_{name}", about, labels=labels), key, figures)
+            yield self._with_samples(CounterMetricFamily(f"{_KAFKA}_task_metrics_{name}", about, labels=labels), key, figures)
         latency = GaugeMetricFamily(f"{_KAFKA}_task_metrics_process_latency_avg", "Time of a batch, in ms.", labels=labels)
-        yield self._filled(latency, "batch-ms-avg", {name: _averaged(values) for name, values in figures.items()})
+        yield self._with_samples(latency, "batch-ms-avg", {name: _averages(values) for name, values in figures.items()})
         for key, (name, about) in _STORES.items():
-            yield self._filled(GaugeMetricFamily(f"{_KAFKA}_state_metrics_{name}", about, labels=labels), key, figures)
+            yield self._with_samples(GaugeMetricFamily(f"{_KAFKA}_state_metrics_{name}", about, labels=labels), key, figures)
         rows = GaugeMetricFamily(
             f"{_KAFKA}_state_metrics_estimate_num_keys", "About how many rows a store has.", labels=[*labels, "rocksdb_state_id"]
         )
@@ -93,7 +93,7 @@ class StreamsCollector(Collector):
                 rows.add_metric([self._id, sub_topology.removeprefix("sub-topology-"), store], size)
         yield rows
 
-    def _filled(
+    def _with_samples(
         self, family: CounterMetricFamily | GaugeMetricFamily, key: str, figures: Mapping[str, Mapping[str, float]]
     ) -> Metric:
         for sub_topology, values in figures.items():
@@ -101,12 +101,12 @@ class StreamsCollector(Collector):
         return family
 
 
-def _averaged(values: Mapping[str, float]) -> dict[str, float]:
+def _averages(values: Mapping[str, float]) -> dict[str, float]:
     return {"batch-ms-avg": values["batch-ms-total"] / values["batches"] if values["batches"] else float("nan")}
 
 
 @contextmanager
-def exposed(collector: Collector, address: str | None) -> Iterator[Callable[[], int] | None]:
+def serve_metrics(collector: Collector, address: str | None) -> Iterator[Callable[[], int] | None]:
     """Serve `/metrics` at `host:port` for the length of the block; yields a function that says the port.
 
     An empty host is every interface; address: None serves nothing. Raises SetupError if the address cannot be listened on.

@@ -48,7 +48,7 @@ def repartition(graph: Graph, prefix: str, named: bool) -> Repartition:
     """
     topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
     if not named:
-        graph.unnamed.repartitions.append(topic)
+        graph.generated_names.repartitions.append(topic)
     sink, filter, source = graph.names.processor(SINK), graph.names.processor(FILTER), graph.names.processor(SOURCE)
     if not _GENERATED.fullmatch(prefix):
         sink, source, filter = f"{topic}-sink", f"{topic}-source", f"{topic}-filter"

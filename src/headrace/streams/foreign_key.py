@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.streams import table
 from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
-from headrace.streams.materialized import Materialized, settle
+from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.nodes import RepartitionTopic
 from headrace.streams.operations import (
     ForeignTableJoin,
@@ -46,7 +46,7 @@ class _Names:
     name: str | None
 
     def of(self, suffix: str, prefix: str) -> str:
-        return self.graph.names.suffixed_or(self.name, suffix, prefix)
+        return self.graph.names.suffixed_or_generated(self.name, suffix, prefix)
 
     def topic(self, suffix: str, prefix: str) -> str:
         """An internal topic, known to the topology from now on."""
@@ -73,8 +73,8 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     joined: TableJoined = options[0] or TableJoined()
     graph = left.flow.graph
     names = _Names(graph, joined.name)
-    right.view.send_old_values(True)
-    left.view.send_old_values(True)
+    right.view.enable_sending_old_values(True)
+    left.view.enable_sending_old_values(True)
     registration_topic = names.topic("-subscription-registration", _REGISTRATION)
     send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), SubscriptionSend(extractor, kind))
     graph.add(left.flow.node, send)
@@ -102,7 +102,7 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
 def _subscription_joins(names: _Names, right: KTable, registrations: StreamSource) -> list[GraphNode]:
     """The operators that send responses: to new subscriptions, and for changes of the other table."""
     graph = names.graph
-    store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
+    store_name = names.graph.names.suffixed_or_generated(names.name, "-subscription-store", _STORE + "STATE-STORE-")
     store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, persistent=None)
     receive = Operator(names.of("-subscription-receive", _PROCESSOR), SubscriptionReceive(store_name), lambda: (store,))
     graph.add(registrations, receive)
@@ -117,10 +117,10 @@ def _subscription_joins(names: _Names, right: KTable, registrations: StreamSourc
 
 def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> KTable:
     name = names.of("-result", _OUTPUT)
-    settled = settle(materialized, names.graph, _OUTPUT)
-    key_serde = settled.key_serde or flow.key_serde
-    store = replace(settled.store(), key_serde=key_serde)
-    view = SourceView(store, settled.queryable_name is not None)
+    internal = materialized_internal(materialized, names.graph, _OUTPUT)
+    key_serde = internal.key_serde or flow.key_serde
+    store = replace(internal.store(), key_serde=key_serde)
+    view = SourceView(store, internal.queryable_name is not None)
     node = Operator(name, TableSource(store.name), view.state_stores)
-    node.versioned = settled.materialized.versioned
-    return table.KTable(flow.to(node, value_serde=settled.value_serde), view, store.name)
+    node.versioned = internal.materialized.versioned
+    return table.KTable(flow.to(node, value_serde=internal.value_serde), view, store.name)

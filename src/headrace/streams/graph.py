@@ -78,7 +78,7 @@ class Operator(GraphNode):
 
 
 @dataclass
-class Unnamed:
+class GeneratedNames:
     """Stores and internal topics whose names were generated (KIP-1111)."""
 
     changelogs: list[str] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Graph:
         """processors_change: whether the optimizer knows that processors of the user's change keys and values (KAFKA-19668)."""
         self.root = GraphNode("root")
         self.names = Names()
-        self.unnamed = Unnamed()
+        self.generated_names = GeneratedNames()
         self.topology = Topology()
         self.processors_change = processors_change
         self.nodes: list[GraphNode] = []  # an operator with several parents is in here once for each

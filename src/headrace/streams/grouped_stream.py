@@ -27,15 +27,15 @@ class KGroupedStream:
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
         """How many records each key has."""
-        return aggregate(self.grouping, Count(), _two(options, keywords))
+        return aggregate(self.grouping, Count(), _named_and_materialized(options, keywords))
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per key, made of two, two at a time; the first is the start."""
-        return aggregate(self.grouping, Reduce(reducer), _two(options, keywords))
+        return aggregate(self.grouping, Reduce(reducer), _named_and_materialized(options, keywords))
 
     def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per key, beginning with the initializer's; the aggregator takes key, value and aggregate."""
-        return aggregate(self.grouping, Fold(initializer, aggregator), _two(options, keywords))
+        return aggregate(self.grouping, Fold(initializer, aggregator), _named_and_materialized(options, keywords))
 
     def cogroup(self, aggregator: Function) -> cogrouped.CogroupedKStream:
         """Begin an aggregation of several groups into one."""
@@ -63,15 +63,17 @@ class TimeWindowedKStream:
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
         """How many records each key has in each window."""
-        return aggregate(self._grouping, Count(), _two(options, keywords), self._windows, self._emit)
+        return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per key and window, made of two, two at a time."""
-        return aggregate(self._grouping, Reduce(reducer), _two(options, keywords), self._windows, self._emit)
+        return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per key and window, beginning with the initializer's."""
-        return aggregate(self._grouping, Fold(initializer, aggregator), _two(options, keywords), self._windows, self._emit)
+        return aggregate(
+            self._grouping, Fold(initializer, aggregator), _named_and_materialized(options, keywords), self._windows, self._emit
+        )
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> TimeWindowedKStream:
         """When to pass on results. Raises ArgumentError for a window that never closes."""
@@ -88,24 +90,26 @@ class SessionWindowedKStream:
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
         """How many records each session has."""
-        return aggregate(self._grouping, Count(), _two(options, keywords), self._windows, self._emit)
+        return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per session, made of two, two at a time."""
-        return aggregate(self._grouping, Reduce(reducer), _two(options, keywords), self._windows, self._emit)
+        return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def aggregate(
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> KTable:
         """One value per session, beginning with the initializer's; the merger makes one of two sessions' values."""
         fold = Fold(initializer, aggregator, session_merger)
-        return aggregate(self._grouping, fold, _two(options, keywords), self._windows, self._emit)
+        return aggregate(self._grouping, fold, _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:
         """When to pass on results."""
         return SessionWindowedKStream(self._grouping, self._windows, emit_strategy)
 
 
-def _two(options: tuple[Options, ...], keywords: dict[str, Options]) -> tuple[Named | None, Materialized | None]:
+def _named_and_materialized(
+    options: tuple[Options, ...], keywords: dict[str, Options]
+) -> tuple[Named | None, Materialized | None]:
     named, materialized = take(options, keywords, Named, Materialized)
     return named, materialized

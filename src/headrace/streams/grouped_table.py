@@ -7,7 +7,7 @@ from dataclasses import replace
 from headrace.streams import table
 from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow
 from headrace.streams.graph import Operator
-from headrace.streams.materialized import Materialized, settle
+from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import Aggregation, Count, Fold, Function, Reduce, TableAggregate
 from headrace.streams.options import Grouped, Named, take
 from headrace.streams.serdes import Serdes
@@ -50,19 +50,19 @@ class KGroupedTable:
             key_serde=materialized.key_serde or grouped.key_serde,
             value_serde=materialized.value_serde or value_serde,
         )
-        settled = settle(materialized, graph, AGGREGATE)
-        sink = graph.names.suffixed_or(name, "-sink", SINK)
-        source = graph.names.suffixed_or(name, "-source", SOURCE)
-        function = graph.names.given_or(name, REDUCE if isinstance(aggregation, Reduce) else AGGREGATE)
-        topic = (grouped.name if grouped.name is not None else settled.store_name) + REPARTITION_SUFFIX
+        internal = materialized_internal(materialized, graph, AGGREGATE)
+        sink = graph.names.suffixed_or_generated(name, "-sink", SINK)
+        source = graph.names.suffixed_or_generated(name, "-source", SOURCE)
+        function = graph.names.name_or_generated(name, REDUCE if isinstance(aggregation, Reduce) else AGGREGATE)
+        topic = (grouped.name if grouped.name is not None else internal.store_name) + REPARTITION_SUFFIX
         if self._topic is None or grouped.name is None:
             self._topic = Repartition(source, sink, None, topic)
             self._topic.optimizable = False
             self._topic.key_serde, self._topic.value_serde = grouped.key_serde, grouped.value_serde
         graph.add(self._flow.node, self._topic)
-        store = settled.store()
+        store = internal.store()
         node = Operator(function, TableAggregate(aggregation, store.name), lambda: (store,))
         node.versioned = materialized.versioned
         flow = replace(self._flow, name=source, node=self._topic, sources=frozenset({source}))
         result = flow.to(node, key_serde=materialized.key_serde, value_serde=materialized.value_serde)
-        return table.KTable(result, StoredView(store.name), settled.queryable_name)
+        return table.KTable(result, StoredView(store.name), internal.queryable_name)

@@ -1,6 +1,7 @@
 """The explicit initialization of a streams application (KIP-698): derive its internal topics → verify them → set them up.
 
-`look` asks the cluster, `to_create` decides by KIP-698's table, `setup.set_up` creates. `make_ready` is what a start does.
+`look` asks the cluster, `topics_to_create` decides by KIP-698's table, `setup.create_topics` creates. `prepare_for_start` is
+what a start does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
 from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive, external_topics
-from headrace.streams.topic_setup import set_up
+from headrace.streams.topic_setup import create_topics
 from headrace.streams.topology import Topology
 from headrace.streams.verification import ExistingTopic, Verification, verify
 
@@ -55,7 +56,7 @@ class InitParameters:
 
 
 @dataclass(frozen=True)
-class Findings:
+class InternalTopicsDescription:
     """The internal topics that an application has, and how those on the cluster are."""
 
     topics: tuple[InternalTopic, ...]
@@ -90,7 +91,7 @@ class Findings:
 
 def describe_internal_topics(
     topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float, planned: Mapping[str, int] | None = None
-) -> Findings:
+) -> InternalTopicsDescription:
     """Derive the internal topics and verify those that exist; changes nothing.
 
     planned: numbers of partitions of source topics that are about to be created, or to get as many.
@@ -113,7 +114,7 @@ def describe_internal_topics(
     except KafkaFailure as failure:
         raise StreamsError(f"Could not validate internal topics for the following reason: {failure.reason}") from failure
     sources = {name: partition_counts[name] for name in external_topics(topology, partition_counts)}
-    return Findings(tuple(expected), verify(expected, existing_internal), ids, sources)
+    return InternalTopicsDescription(tuple(expected), verify(expected, existing_internal), ids, sources)
 
 
 def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
@@ -125,20 +126,20 @@ def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
         raise StreamsError(f"Could not validate internal topic {name} for the following reason: {failure.reason}") from failure
 
 
-def to_create(findings: Findings, parameters: InitParameters) -> tuple[InternalTopic, ...]:
+def topics_to_create(description: InternalTopicsDescription, parameters: InitParameters) -> tuple[InternalTopic, ...]:
     """KIP-698's decision: the topics that `init` has to create.
 
     A topology without internal topics needs none, which is no error. Raises MisconfiguredInternalTopicError, then
     InternalTopicsAlreadySetupError if all are there, MissingInternalTopicsError if some are and the parameters do not allow more.
     """
-    missing = findings.verification.missing
-    _refuse_misconfigured(findings)
-    if findings.topics and not missing:
+    missing = description.verification.missing
+    _refuse_misconfigured(description)
+    if description.topics and not missing:
         raise InternalTopicsAlreadySetupError(
             "All required internal topics already exist: the application has been initialized before. Start it without init; to "
             "start again, reset it with kafka-streams-application-reset.sh first."
         )
-    if len(missing) < len(findings.topics) and not parameters.setup_internal_topics_if_incomplete_enabled:
+    if len(missing) < len(description.topics) and not parameters.setup_internal_topics_if_incomplete_enabled:
         raise MissingInternalTopicsError(
             [topic.name for topic in missing],
             f"Some but not all internal topics are missing: {_names(missing)}. Nothing has been created, because what they held "
@@ -153,58 +154,60 @@ def initialize(
     """Create the internal topics of an application that has none, or complete them if the parameters allow it.
 
     timeout_s: for everything; without it, half of `max.poll.interval.ms` for looking, and again for creating. Returns the topics
-    that were created. Raises what `look`, `to_create` and `set_up` raise; then none has been created.
+    that were created. Raises what `look`, `topics_to_create` and `create_topics` raise; then none has been created.
     """
     each_s = config.max_poll_interval_ms / 2000
     deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
-    findings = describe_internal_topics(topology, config, admin, each_s if timeout_s is None else timeout_s)
-    topics = to_create(findings, parameters)
-    set_up(admin, topics, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
+    description = describe_internal_topics(topology, config, admin, each_s if timeout_s is None else timeout_s)
+    topics = topics_to_create(description, parameters)
+    create_topics(admin, topics, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
     return topics
 
 
-def check(findings: Findings) -> None:
+def require_initialized(description: InternalTopicsDescription) -> None:
     """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
-    if missing := findings.verification.missing:
+    if missing := description.verification.missing:
         raise MissingInternalTopicsError(
             [topic.name for topic in missing],
             f"Missing internal topics: {_names(missing)}. If the application has never run, create them with init; if it has, "
             "find out who deleted them, because what they held is lost.",
         )
-    _refuse_misconfigured(findings)
+    _refuse_misconfigured(description)
 
 
-def make_ready(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
-    """What a start does about internal topics: in manual mode `check`; in automatic mode create what is missing, and set what is
-    set wrongly, with a warning in the log.
+def prepare_for_start(description: InternalTopicsDescription, config: StreamsConfig, admin: Admin) -> None:
+    """What a start does about internal topics: in manual mode `require_initialized`; in automatic mode create what is missing,
+    and set what is set wrongly, with a warning in the log.
 
     Raises, in automatic mode, MisconfiguredInternalTopicError for what cannot be put right: a wrong number of partitions.
     """
     if config.internal_topics_setup == MANUAL_SETUP:
-        check(findings)
+        require_initialized(description)
         return
-    rectify(findings, admin)
-    create_missing(findings, config, admin)
+    correct_settings(description, admin)
+    create_missing(description, config, admin)
 
 
-def create_missing(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
-    """Create the internal topics that are not there; another instance may do the same at the same time. Raises as `set_up`."""
-    missing = findings.verification.missing
-    if 0 < len(missing) < len(findings.topics):
+def create_missing(description: InternalTopicsDescription, config: StreamsConfig, admin: Admin) -> None:
+    """Create the internal topics that are not there; another instance may do the same at the same time. Raises as
+    `create_topics`.
+    """
+    missing = description.verification.missing
+    if 0 < len(missing) < len(description.topics):
         log.warning("Internal topics are missing and are created again, empty: %s.", _names(missing))
     timeout_s = config.max_poll_interval_ms / 2000
-    set_up(admin, missing, timeout_s, config.retry_backoff_ms / 1000, alone=False)
+    create_topics(admin, missing, timeout_s, config.retry_backoff_ms / 1000, alone=False)
 
 
-def rectify(findings: Findings, admin: Admin) -> None:
+def correct_settings(description: InternalTopicsDescription, admin: Admin) -> None:
     """Set what is set wrongly of internal topics; what this principal may not set is logged.
 
     Raises MisconfiguredInternalTopicError for a wrong number of partitions, before anything has been set.
     """
-    if wrong := [problem for problem in findings.verification.misconfigured if not problem.settings]:
+    if wrong := [problem for problem in description.verification.misconfigured if not problem.settings]:
         names = list(dict.fromkeys(problem.topic for problem in wrong))
         raise MisconfiguredInternalTopicError(names, "\n".join(f"{problem.sentence} {problem.remedy}" for problem in wrong))
-    for problem in findings.verification.misconfigured:
+    for problem in description.verification.misconfigured:
         new_settings = ", ".join(f"{key}={value or 'unset'}" for key, value in problem.settings.items())
         try:
             admin.alter(problem.topic, problem.settings)
@@ -214,9 +217,11 @@ def rectify(findings: Findings, admin: Admin) -> None:
             log.warning("%s It has been set to %s; records that are gone by now stay lost.", problem.sentence, new_settings)
 
 
-def _refuse_misconfigured(findings: Findings) -> None:
-    if findings.verification.misconfigured:
-        raise MisconfiguredInternalTopicError(findings.verification.misconfigured_topics, findings.verification.explanation())
+def _refuse_misconfigured(description: InternalTopicsDescription) -> None:
+    if description.verification.misconfigured:
+        raise MisconfiguredInternalTopicError(
+            description.verification.misconfigured_topics, description.verification.explanation()
+        )
 
 
 def _names(topics: tuple[InternalTopic, ...]) -> str:

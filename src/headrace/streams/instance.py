@@ -25,7 +25,7 @@ from headrace.streams.topology import Topology
 
 log = structlog.get_logger(__name__)
 
-_CLOSE_S, _AGAIN_S = 60.0, 15.0
+_CLOSE_TIMEOUT_S, _RESTART_TIMEOUT_S = 60.0, 15.0
 # What a coordinator answers to a member that it knows no more: Kafka Streams' TaskMigratedException.
 _MIGRATED = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
@@ -49,15 +49,15 @@ class StreamsInstance:
         self.paused = False
         self.error: BaseException | None = None
         self._topology, self._config, self._admin = topology, config, admin
-        self._upkeep = TopicMonitor(topology, config, admin)
+        self._topic_monitor = TopicMonitor(topology, config, admin)
         self._handler: Handler = lambda _error: StreamThreadExceptionResponse.SHUTDOWN_CLIENT
-        self._instances: ActiveStandbyMember | None = None
+        self._member: ActiveStandbyMember | None = None
         self._engine: Engine | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
-        self._passive = threading.Event()  # another instance is to have the work
-        self._troubled = threading.Event()  # something does not work, and the topics may be why
-        self._monitor: threading.Thread | None = None
+        self._standby = threading.Event()  # another instance is to have the work
+        self._verify_topics_now = threading.Event()  # something does not work, and the topics may be why
+        self._monitor_thread: threading.Thread | None = None
 
     @property
     def is_active(self) -> bool:
@@ -69,7 +69,7 @@ class StreamsInstance:
         if self.states.state is not State.CREATED:
             raise StreamsError(f"{method} is possible only before start(). Current state is: {self.states.state}")
 
-    def handle(self, handler: Handler | None) -> None:
+    def set_uncaught_exception_handler(self, handler: Handler | None) -> None:
         """Set the uncaught-exception handler."""
         if self.states.state is not State.CREATED:
             raise StreamsError(
@@ -80,26 +80,28 @@ class StreamsInstance:
 
     def start(self) -> None:
         """Verify the topics, compile the topology, join the group."""
-        if self.states.state is not State.CREATED or not self.states.go(State.REBALANCING):
+        if self.states.state is not State.CREATED or not self.states.transition_to(State.REBALANCING):
             raise StreamsError("The client is either already started or already stopped, cannot re-start")
         try:
-            self._upkeep.prepare()
+            self._topic_monitor.prepare()
             self._join()
         except BaseException:
-            self._end_in_error()
+            self._shut_down_with_error()
             raise
-        self._monitor = threading.Thread(target=self._watch, name=f"topics-of-{self._config.application_id}", daemon=True)
-        self._monitor.start()
+        self._monitor_thread = threading.Thread(
+            target=self._monitor_topics, name=f"topics-of-{self._config.application_id}", daemon=True
+        )
+        self._monitor_thread.start()
 
     def close(self, timeout_s: float | None) -> bool:
         """End the work and leave the group."""
         state = self.states.state
         if state in (State.NOT_RUNNING, State.ERROR):
             return True
-        if not self.states.go(State.PENDING_SHUTDOWN):
+        if not self.states.transition_to(State.PENDING_SHUTDOWN):
             return self.states.wait_for(lambda now: now in (State.NOT_RUNNING, State.ERROR), timeout_s)
-        ended = self._end(timeout_s)
-        self.states.go(State.NOT_RUNNING)
+        ended = self._shut_down(timeout_s)
+        self.states.transition_to(State.NOT_RUNNING)
         return ended
 
     def pause(self) -> None:
@@ -140,24 +142,24 @@ class StreamsInstance:
         return self._engine.store_sizes() if self._engine else {}
 
     # ------------------------------------------------------------------------------------------------ topics
-    def _watch(self) -> None:
+    def _monitor_topics(self) -> None:
         """Verify the topics again and again (KIP-698): what is wrong with them and stays so ends every instance."""
         while not self._stopping.is_set():
-            self._troubled.wait(self._config.metadata_max_age_ms / 1000)
-            self._troubled.clear()
+            self._verify_topics_now.wait(self._config.metadata_max_age_ms / 1000)
+            self._verify_topics_now.clear()
             if self._stopping.is_set():
                 return
             try:
-                if self._upkeep.verify(self._engine):
+                if self._topic_monitor.verify(self._engine):
                     log.info("What there is to read has changed: the work starts again", application=self._config.application_id)
-                    self._begin_again()
+                    self._restart_engine()
             except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
                 log.warning("The topics could not be verified: %s", failure)
             except HeadraceError as error:
                 if isinstance(error.__cause__, KafkaFailure):  # it says nothing about the topics
                     log.warning(str(error))
                 else:
-                    self._failed(error)
+                    self._on_error(error)
 
     # ------------------------------------------------------------------------------------------------ group
     def _join(self) -> None:
@@ -172,91 +174,93 @@ class StreamsInstance:
                 "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."
             )
         topic = (sources or matched)[0]
-        self._instances = ActiveStandbyMember(self._config.consumer_settings, self._config.application_id, topic, self._is_active)
-        self._instances.join()
+        self._member = ActiveStandbyMember(
+            self._config.consumer_settings, self._config.application_id, topic, self._on_role_change
+        )
+        self._member.join()
 
-    def _is_active(self, active: bool) -> None:
+    def _on_role_change(self, active: bool) -> None:
         """On the member's thread: the work itself begins and ends on others."""
         if active:
-            self._passive.clear()
-            threading.Thread(target=self._begin, name="streams-begin", daemon=True).start()
+            self._standby.clear()
+            threading.Thread(target=self._start_engine, name="streams-begin", daemon=True).start()
         else:
-            self._passive.set()  # before the lock, which a beginning holds while it waits for a schema registry
+            self._standby.set()  # before the lock, which a beginning holds while it waits for a schema registry
             with self._lock:
                 engine, self._engine = self._engine, None
             if engine is not None:
                 log.info("Another instance takes over", application=self._config.application_id)
                 engine.abandon()
-                self.states.go(State.REBALANCING)
+                self.states.transition_to(State.REBALANCING)
 
-    def _begin(self) -> None:
+    def _start_engine(self) -> None:
         with self._lock:
-            if self._stopping.is_set() or self._instances is None or self._engine is not None:
+            if self._stopping.is_set() or self._member is None or self._engine is not None:
                 return
-            self.states.go(State.REBALANCING)
+            self.states.transition_to(State.REBALANCING)
             try:
-                self._upkeep.prepare()
+                self._topic_monitor.prepare()
                 spark = session(self._config.spark_settings)
-                cluster = KafkaCluster(spark, self._config, self._admin(), self._instances)
-                with patience(Patience(self._stopping, self._log_schema_wait)), patience(Patience(self._passive)):
+                cluster = KafkaCluster(spark, self._config, self._admin(), self._member)
+                with patience(Patience(self._stopping, self._log_schema_wait)), patience(Patience(self._standby)):
                     engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
-                if not (isinstance(error, RegistryUnavailableError) and self._passive.is_set()):
-                    threading.Thread(target=self._failed, args=(error,), daemon=True).start()
+                if not (isinstance(error, RegistryUnavailableError) and self._standby.is_set()):
+                    threading.Thread(target=self._on_error, args=(error,), daemon=True).start()
                 return
             self._engine = engine
             if self.paused:
                 engine.pause()
-        engine.start(self._is_ready, self._failed, self._troubled.set)
+        engine.start(self._on_ready, self._on_error, self._verify_topics_now.set)
 
     def _log_schema_wait(self, sentence: str | None) -> None:
         if sentence is not None:
             log.warning("Waiting for schemas before the start: %s", sentence, application=self._config.application_id)
 
-    def _is_ready(self) -> None:
-        self.states.go(State.RUNNING)
+    def _on_ready(self) -> None:
+        self.states.transition_to(State.RUNNING)
 
     # ------------------------------------------------------------------------------------------------ end
-    def _failed(self, error: BaseException) -> None:
+    def _on_error(self, error: BaseException) -> None:
         """What follows an error, on the thread that had it."""
         if self._stopping.is_set():
             return
         if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
             log.warning("The group has gone on without this instance: %s", error, application=self._config.application_id)
-            self._begin_again()
+            self._restart_engine()
             return
         if not isinstance(error, FATAL):
-            error = self._upkeep.explain(error)
+            error = self._topic_monitor.explain(error)
         log.error("The application %s cannot continue: %s", self._config.application_id, error)
         self.error = error
         again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
         if again and not self._stopping.is_set():
-            self._begin_again()
+            self._restart_engine()
             return
-        self._end_in_error()
+        self._shut_down_with_error()
 
-    def _begin_again(self) -> None:
+    def _restart_engine(self) -> None:
         """Restore and go on, if this instance is still the active one."""
         with self._lock:
             engine, self._engine = self._engine, None
         if engine is not None:
-            engine.stop(_AGAIN_S)
+            engine.stop(_RESTART_TIMEOUT_S)
             engine.abandon()
-        self.states.go(State.REBALANCING)
-        if self._instances is not None and self._instances.generation is not None:
-            self._begin()
+        self.states.transition_to(State.REBALANCING)
+        if self._member is not None and self._member.generation is not None:
+            self._start_engine()
 
-    def _end_in_error(self) -> None:
-        if self.states.go(State.PENDING_ERROR):
-            self._end(_CLOSE_S, at_once=True)
-            self.states.go(State.ERROR)
+    def _shut_down_with_error(self) -> None:
+        if self.states.transition_to(State.PENDING_ERROR):
+            self._shut_down(_CLOSE_TIMEOUT_S, at_once=True)
+            self.states.transition_to(State.ERROR)
 
-    def _end(self, timeout_s: float | None, *, at_once: bool = False) -> bool:
+    def _shut_down(self, timeout_s: float | None, *, at_once: bool = False) -> bool:
         self._stopping.set()
-        self._troubled.set()
+        self._verify_topics_now.set()
         with self._lock:
             engine, self._engine = self._engine, None
-        ended = engine.stop(_CLOSE_S if timeout_s is None else timeout_s, at_once=at_once) if engine is not None else True
-        if self._instances is not None:
-            self._instances.leave()
+        ended = engine.stop(_CLOSE_TIMEOUT_S if timeout_s is None else timeout_s, at_once=at_once) if engine is not None else True
+        if self._member is not None:
+            self._member.leave()
         return ended

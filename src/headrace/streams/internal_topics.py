@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from headrace.errors import MissingSourceTopicError, StreamsError
 from headrace.streams.config import StreamsConfig
-from headrace.streams.durations import added
+from headrace.streams.durations import saturated_sum
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.partitions import PartitionCounts, Subtopology, repartition_counts
 from headrace.streams.stores import WINDOWED, StateStore, StoreKind
@@ -160,11 +160,11 @@ def _source_counts(groups: list[Subtopology], count: Count) -> dict[str, int]:
 
 def _changelog(name: str, partitions: int, store: StateStore, config: StreamsConfig) -> InternalTopic:
     if store.kind is StoreKind.VERSIONED:
-        lag = added(store.retention_ms or 0, VERSIONED_ADDITIONAL_MS)
+        lag = saturated_sum(store.retention_ms or 0, VERSIONED_ADDITIONAL_MS)
         configs = {"min.compaction.lag.ms": str(lag), **store.log_config}
         return _topic(name, TopicKind.VERSIONED_CHANGELOG, partitions, configs, config)
     if store.kind in WINDOWED:
-        retention = added(store.retention_ms or 0, config.additional_retention_ms)
+        retention = saturated_sum(store.retention_ms or 0, config.additional_retention_ms)
         configs = {"retention.ms": str(retention), **store.log_config}
         return _topic(name, TopicKind.WINDOWED_CHANGELOG, partitions, configs, config)
     return _topic(name, TopicKind.CHANGELOG, partitions, store.log_config, config)

@@ -91,7 +91,7 @@ class Materialized:
 
 
 @dataclass(frozen=True)
-class Settled:
+class MaterializedInternal:
     """A Materialized whose store has a name."""
 
     materialized: Materialized
@@ -131,10 +131,10 @@ class Settled:
         )
 
 
-def settle(materialized: Materialized, graph: Graph, prefix: str) -> Settled:
+def materialized_internal(materialized: Materialized, graph: Graph, prefix: str) -> MaterializedInternal:
     """Give a store its name: its own, or a generated one, which takes a number and is noted as not named explicitly."""
     if materialized.name is not None:
-        return Settled(materialized, materialized.name, materialized.name)
+        return MaterializedInternal(materialized, materialized.name, materialized.name)
     name = graph.names.store(prefix)
-    graph.unnamed.store(name, materialized.logging_enabled)
-    return Settled(materialized, name, None)
+    graph.generated_names.store(name, materialized.logging_enabled)
+    return MaterializedInternal(materialized, name, None)

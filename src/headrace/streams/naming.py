@@ -42,12 +42,12 @@ class Names:
         """`KSTREAM-AGGREGATE-` → `KSTREAM-AGGREGATE-STATE-STORE-0000000003`."""
         return self.processor(prefix + STATE_STORE)
 
-    def given_or(self, name: str | None, prefix: str) -> str:
+    def name_or_generated(self, name: str | None, prefix: str) -> str:
         """The given name, or a generated one; takes a number in both cases."""
         generated = self.processor(prefix)
         return generated if name is None else name
 
-    def suffixed_or(self, name: str | None, suffix: str, prefix: str) -> str:
+    def suffixed_or_generated(self, name: str | None, suffix: str, prefix: str) -> str:
         """The given name with a suffix, or a generated one; takes a number in both cases."""
         generated = self.processor(prefix)
         return generated if name is None else valid_name(name + suffix)

@@ -72,7 +72,7 @@ def _merge_repartitions(graph: Graph) -> None:
         merged.value_serde = next((topic.value_serde for topic in topics if topic.value_serde), None)
         merged.priority = changing.priority
         for topic in topics:
-            child = _upwards(topic, lambda node, changing=changing: changing in node.parents)
+            child = _first_upstream(topic, lambda node, changing=changing: changing in node.parents)
             if child is None:
                 raise StreamsError(f"Found a null keyChangingChild node for {topic.name}")
             merged.add_child(child)
@@ -97,29 +97,29 @@ def _repartitions_by_cause(graph: Graph) -> Repartitions:
         if node.changes_key:
             topics_by_cause[node] = []
         elif isinstance(node, Repartition) and node.optimizable:
-            cause = _cause(node)
+            cause = _key_changing_operator(node)
             if cause is not None and node not in topics_by_cause[cause]:
                 topics_by_cause[cause].append(node)
         elif node.merges:
             merges[node] = None
-    return _behind_merges(topics_by_cause, merges)
+    return _below_merges(topics_by_cause, merges)
 
 
-def _cause(topic: Repartition) -> GraphNode | None:
+def _key_changing_operator(topic: Repartition) -> GraphNode | None:
     """The operator that has changed the key, unless one behind it has changed the value: that would be lost."""
-    changing = _upwards(topic, lambda node: node.changes_key)
-    return changing if changing is _upwards(topic, lambda node: node.changes_key or node.changes_value) else None
+    changing = _first_upstream(topic, lambda node: node.changes_key)
+    return changing if changing is _first_upstream(topic, lambda node: node.changes_key or node.changes_value) else None
 
 
-def _behind_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
+def _below_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
     """Where streams are merged after their keys have changed, the topic comes behind the merge."""
     causes: dict[GraphNode, list[GraphNode]] = {}
     for merge in merges:
         causes[merge] = [
             changing
             for changing, topics in topics_by_cause.items()
-            if all(_upwards(topic, lambda node, merge=merge: merge in node.parents) for topic in topics)
-            and _upwards(merge, lambda node, changing=changing: changing in node.parents)
+            if all(_first_upstream(topic, lambda node, merge=merge: merge in node.parents) for topic in topics)
+            and _first_upstream(merge, lambda node, changing=changing: changing in node.parents)
         ]
     merged_causes: set[GraphNode] = set()
     for merge, changing in causes.items():
@@ -128,12 +128,12 @@ def _behind_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode])
     return {node: topics for node, topics in topics_by_cause.items() if node not in merged_causes}
 
 
-def _upwards(node: GraphNode, matches: Callable[[GraphNode], object]) -> GraphNode | None:
+def _first_upstream(node: GraphNode, matches: Callable[[GraphNode], object]) -> GraphNode | None:
     """The first node from here up for which this holds, one way to its end and then the next (KAFKA-20264)."""
     if matches(node):
         return node
     for parent in node.parents:
-        if (ancestor := _upwards(parent, matches)) is not None:
+        if (ancestor := _first_upstream(parent, matches)) is not None:
             return ancestor
     return None
 

@@ -32,9 +32,9 @@ def repartition_counts(
     if not requested:
         return {}
     counts = PartitionCounts(sources, frozenset(name for name, count in requested.items() if count is not None), dict(requested))
-    counts.follow(groups)
+    counts.derive_from_upstream(groups)
     for group in copartitioned:
-        counts.align(group)
+        counts.align_copartitioned(group)
     return {name: count for name, count in counts.repartitions.items() if count is not None}
 
 
@@ -47,7 +47,7 @@ class PartitionCounts:
     """Repartition topics whose number the user gave."""
     repartitions: dict[str, int | None] = field(default_factory=dict)
 
-    def follow(self, groups: list[Subtopology]) -> None:
+    def derive_from_upstream(self, groups: list[Subtopology]) -> None:
         """Give each repartition topic the greatest number among the topics that are read where it is written."""
         while open_topics := [name for name, count in self.repartitions.items() if count is None]:
             progress = False
@@ -62,7 +62,7 @@ class PartitionCounts:
                     "created and all Pattern subscriptions match at least one topic in the cluster"
                 )
 
-    def align(self, group: frozenset[str]) -> None:
+    def align_copartitioned(self, group: frozenset[str]) -> None:
         """Give the repartition topics among co-partitioned topics one number. Raises TopologyError if that cannot be."""
         repartition_topics = sorted(topic for topic in group if topic in self.repartitions)
         external = {topic: self.sources[topic] for topic in group if topic in self.sources}

@@ -16,20 +16,20 @@ _OWNERS = (
 )  # fmt: skip
 
 
-def owns(node: Node, store: str) -> bool:
+def owns_store(node: Node, store: str) -> bool:
     """Whether a store is where an operator of the DSL keeps its result."""
     return isinstance(node, ProcessorNode) and isinstance(node.operation, _OWNERS) and node.operation.store == store
 
 
-def owners(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
+def owned_stores(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
     """Of a processor or transformer, the stores that are results of other operators, each with its operator."""
     if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
         return {}
     others = [other for other in nodes if other != node]
-    return {store: other.name for store in node.stores for other in others if owns(other, store)}
+    return {store: other.name for store in node.stores for other in others if owns_store(other, store)}
 
 
-def needs(node: Node) -> tuple[str, ...]:
+def dependencies(node: Node) -> tuple[str, ...]:
     """The nodes that come before a node: its parents, and those that it looks into."""
     operation = node.operation if isinstance(node, ProcessorNode) else None
     if isinstance(operation, ops.StreamTableJoin | ops.SubscriptionJoin):
@@ -46,20 +46,20 @@ def processor_groups(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:
     be named (`refused`).
     """
     all_nodes = list(nodes)
-    groups = _sharing(all_nodes)
+    groups = _sharing_stores(all_nodes)
     while groups:
-        around = _around(all_nodes, groups)
+        around = _with_nodes_between(all_nodes, groups)
         if around == groups:
             break
         groups = around
     return groups
 
 
-def _sharing(nodes: list[Node]) -> dict[str, frozenset[str]]:
+def _sharing_stores(nodes: list[Node]) -> dict[str, frozenset[str]]:
     users: dict[str, set[str]] = {}
     for node in nodes:
         if isinstance(node, ProcessorNode) and isinstance(node.operation, ops.UserProcessor):
-            for store in set(node.stores) - owners(node, nodes).keys():
+            for store in set(node.stores) - owned_stores(node, nodes).keys():
                 users.setdefault(store, set()).add(node.name)
     return _united({name: frozenset(names) for names in users.values() if len(names) > 1 for name in names}, users.values())
 
@@ -74,19 +74,19 @@ def _united(groups: Mapping[str, frozenset[str]], more: Iterable[Iterable[str]])
     return united
 
 
-def _around(nodes: list[Node], groups: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+def _with_nodes_between(nodes: list[Node], groups: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """The groups with everything that comes both before and behind one of them."""
     after: dict[str, set[str]] = {node.name: set() for node in nodes}
     for node in nodes:
-        for other in (*needs(node), *owners(node, nodes).values()):
+        for other in (*dependencies(node), *owned_stores(node, nodes).values()):
             if other in after:
                 after[other].add(node.name)
-    reached = {node.name: _reached(node.name, after, groups) for node in nodes}
+    reached = {node.name: _downstream(node.name, after, groups) for node in nodes}
     rings = [{name, *(other for other in behind if name in reached[other])} for name, behind in reached.items()]
     return _united(groups, rings)
 
 
-def _reached(name: str, after: Mapping[str, set[str]], groups: Mapping[str, frozenset[str]]) -> set[str]:
+def _downstream(name: str, after: Mapping[str, set[str]], groups: Mapping[str, frozenset[str]]) -> set[str]:
     """What comes behind a node, where a group is one node."""
     reached, waiting = set[str](), list(groups.get(name, (name,)))
     while waiting:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import StreamsError
-from headrace.streams.row_headers import Headers, headed, headers_of, without_headers
+from headrace.streams.row_headers import Headers, headers_of, prepend_headers, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -82,7 +82,7 @@ class StoreAccess:
     """Of its keys and values."""
     socket: str
     """Where its rows are."""
-    shared: bool = False
+    is_global: bool = False
     """Whether it is global: kept under partition 0, and only read."""
     read_only: bool = False
     """Whether it is another operator's."""
@@ -127,7 +127,7 @@ class ChangedRows:
         new = ((key, value, time) for key, (value, time) in sorted(changed.items(), reverse=backwards) if value is not None)
         return heapq.merge(unchanged, new, key=lambda row: row[0], reverse=backwards)
 
-    def before(self) -> dict[bytes, bytes | None]:
+    def previous_rows(self) -> dict[bytes, bytes | None]:
         """The rows that were there before the batch, of all keys that have changed."""
         missing = [key for key in self.changes if key not in self._known]
         if missing:
@@ -148,7 +148,7 @@ class _ProcessorStore:
         store, (key, value) = access.store, access.kinds
         assert store.key_serde is not None and store.value_serde is not None
         self.name = store.name
-        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.read_only)
+        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.is_global or access.read_only)
         self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
         self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
         self._timestamped, self._with_headers = store.timestamped, store.with_headers
@@ -173,23 +173,23 @@ class _ProcessorStore:
             value = value.aggregation
         encoded = self._value(value)
         if self._with_headers and encoded is not None:
-            encoded = headed(headers, encoded)
+            encoded = prepend_headers(headers, encoded)
         self._rows.put(key, encoded, self._time() if timestamp is None else timestamp)
 
-    def _takes(self, time: int) -> bool:
+    def _is_retained(self, time: int) -> bool:
         """Whether a window that begins, or a session that ends, at a time is still kept, which moves stream time on."""
         self._check_writes()
         self._rows.stream_time = max(self._rows.stream_time, time)
-        if time < self._first:
+        if time < self._retained_from:
             self._rows.dropped.append(time)
-        return time >= self._first
+        return time >= self._retained_from
 
     @property
-    def _first(self) -> int:
+    def _retained_from(self) -> int:
         """The time from which windows and sessions are kept; what is before it may be there still, and is not shown."""
         return self._rows.stream_time - self._retention + 1
 
-    def _found(self, value: bytes, time: int) -> Any:
+    def _as_value(self, value: bytes, time: int) -> Any:
         if not self._with_headers:
             decoded = self._value_of(value)
             return ValueAndTimestamp(decoded, time) if self._timestamped else decoded
@@ -205,7 +205,7 @@ class KeyValueStore(_ProcessorStore):
     def get(self, key: Any) -> Any:
         """The value of a key, None if there is none."""
         row = self._rows.get(self._bytes(key), (self._bytes(next_key) for next_key in self._ahead(key) if next_key is not None))
-        return None if row is None else self._found(*row)
+        return None if row is None else self._as_value(*row)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key; None deletes it."""
@@ -251,7 +251,7 @@ class KeyValueStore(_ProcessorStore):
 
     def _between(self, low: Any, high: Any, backwards: bool) -> Iterator[tuple[Any, Any]]:
         start, end = b"" if low is None else self._bytes(low), None if high is None else self._bytes(high) + b"\0"
-        return ((self._key_of(key), self._found(value, time)) for key, value, time in self._rows.scan(start, end, backwards))
+        return ((self._key_of(key), self._as_value(value, time)) for key, value, time in self._rows.scan(start, end, backwards))
 
 
 class WindowStore(_ProcessorStore):
@@ -260,7 +260,7 @@ class WindowStore(_ProcessorStore):
     def put(self, key: Any, value: Any, window_start: int) -> None:
         """Set the value of a window; None deletes it. One that has expired is left out."""
         row = self._bytes(key) + _long(window_start) + _NUMBER
-        if self._takes(window_start):
+        if self._is_retained(window_start):
             self._put(row, value)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
@@ -268,12 +268,12 @@ class WindowStore(_ProcessorStore):
         prefix = self._bytes(key)
         if time_to is None:
             row = self._rows.get(prefix + _long(time_from) + _NUMBER)
-            return None if row is None or time_from < self._first else self._found(*row)
-        time_from = max(time_from, self._first)
+            return None if row is None or time_from < self._retained_from else self._as_value(*row)
+        time_from = max(time_from, self._retained_from)
         rows = self._rows.scan(prefix + _long(max(time_from, 0)), prefix + _long(max(time_to, -1) + 1))
         whole = len(prefix) + _LONG + len(_NUMBER)
         near = (row for row in rows if len(row[0]) == whole and time_from <= _start(row[0]) <= time_to)
-        return ((_start(row_key), self._found(value, time)) for row_key, value, time in near)
+        return ((_start(row_key), self._as_value(value, time)) for row_key, value, time in near)
 
     def all(self) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """Everything of this task: ((key, start, end), value)."""
@@ -281,11 +281,11 @@ class WindowStore(_ProcessorStore):
 
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """The same for windows that begin between two times, both inclusive."""
-        time_from = max(time_from, self._first)
+        time_from = max(time_from, self._retained_from)
         for key, value, time in self._rows.scan(b"", None):
             start = _start(key)
             if time_from <= start <= time_to:
-                yield (self._key_of(key[: -_LONG - len(_NUMBER)]), start, start + self._size), self._found(value, time)
+                yield (self._key_of(key[: -_LONG - len(_NUMBER)]), start, start + self._size), self._as_value(value, time)
 
 
 class SessionStore(_ProcessorStore):
@@ -295,7 +295,7 @@ class SessionStore(_ProcessorStore):
         """Set the value of a session; None deletes it. One that has expired is left out."""
         key, start, end = session
         row = self._bytes(key) + _long(end) + _long(start)
-        if self._takes(end):
+        if self._is_retained(end):
             self._put(row, value)
 
     def remove(self, session: tuple[Any, int, int]) -> None:
@@ -306,7 +306,7 @@ class SessionStore(_ProcessorStore):
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of a session, None if there is none."""
         row = self._rows.get(self._bytes(key) + _long(end) + _long(start))
-        return None if row is None or end < self._first else self._found(*row)
+        return None if row is None or end < self._retained_from else self._as_value(*row)
 
     def fetch(self, key: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """All sessions of a key: ((key, start, end), value)."""
@@ -314,13 +314,13 @@ class SessionStore(_ProcessorStore):
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """Sessions of a key that end at or after a time and start at or before another one."""
-        prefix, earliest_end = self._bytes(key), max(earliest_end, self._first)
+        prefix, earliest_end = self._bytes(key), max(earliest_end, self._retained_from)
         after = prefix + b"\xff" * (2 * _LONG)
         for row_key, value, time in self._rows.scan(prefix + _long(max(earliest_end, 0)), after):
             start, end = int.from_bytes(row_key[-_LONG:], "big"), int.from_bytes(row_key[-2 * _LONG : -_LONG], "big")
             whole = len(row_key) == len(prefix) + 2 * _LONG and row_key.startswith(prefix)
             if whole and end >= earliest_end and start <= latest_start:
-                yield (key, start, end), self._found(value, time)
+                yield (key, start, end), self._as_value(value, time)
 
 
 class VersionedKeyValueStore(_ProcessorStore):
@@ -332,7 +332,7 @@ class VersionedKeyValueStore(_ProcessorStore):
         """
         self._check_writes()
         prefix, encoded = self._bytes(key), self._value(value)
-        if timestamp < self._begin:
+        if timestamp < self._history_from:
             return PUT_RETURN_CODE_NOT_PUT
         self._rows.stream_time = max(self._rows.stream_time, timestamp)
         self._rows.put(prefix + _long(timestamp), b"\0" if encoded is None else b"\1" + encoded, timestamp)
@@ -346,7 +346,7 @@ class VersionedKeyValueStore(_ProcessorStore):
             return None
         since = _last_long(version[0])
         until = next((_last_long(after) for after, _, _ in self._versions(prefix, since + 1, None)), None)
-        forgotten = as_of_timestamp is not None and as_of_timestamp < self._begin and until is not None
+        forgotten = as_of_timestamp is not None and as_of_timestamp < self._history_from and until is not None
         value = None if forgotten or version[1][:1] == b"\0" else self._value_of(version[1][1:])
         return None if value is None else VersionedRecord(value, since, until)
 
@@ -357,7 +357,7 @@ class VersionedKeyValueStore(_ProcessorStore):
         return version
 
     @property
-    def _begin(self) -> int:
+    def _history_from(self) -> int:
         return self._rows.stream_time - self._retention
 
     def _versions(

@@ -15,7 +15,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 """Names and values; Kafka has null as a value too."""
 
 
-def headed(headers: Iterable[tuple[str, bytes | None]], value: bytes) -> bytes:
+def prepend_headers(headers: Iterable[tuple[str, bytes | None]], value: bytes) -> bytes:
     """A value with headers in front of it."""
     every = b"".join(_part(name.encode()) + _part(content) for name, content in headers)
     return _part(every) + value

@@ -53,7 +53,7 @@ def decoder(serde: Serde, kind: DataType) -> Decode:
     raise _unknown(serde)
 
 
-def can_read_alone(serde: Serde) -> bool:
+def decodes_in_python(serde: Serde) -> bool:
     """Whether `decoder` gives what Spark gives for it: not for a VARIANT, nor for JSON with times, decimals or bytes in it."""
     if type(serde) is not Serde or serde.name not in (*_NUMBERS, "string", "byte_array", "json"):
         return False

@@ -120,7 +120,7 @@ _KAFKA = {"String": "string", "Long": "long", "Integer": "integer", "Short": "sh
 _NAMES = (*_KAFKA.values(), "json")
 
 
-def named(setting: object) -> Serde | None:
+def serde_from_config(setting: object) -> Serde | None:
     """A serde by what a configuration says: a Serde, its name, or the class name of one of Kafka's; None for anything else."""
     if isinstance(setting, Serde):
         return setting

@@ -29,7 +29,7 @@ class State(StrEnum):
         return self in (State.RUNNING, State.REBALANCING)
 
 
-_NEXT = {
+_VALID_TRANSITIONS = {
     State.CREATED: {State.REBALANCING, State.PENDING_SHUTDOWN},
     State.REBALANCING: {State.RUNNING, State.PENDING_SHUTDOWN, State.PENDING_ERROR},
     State.RUNNING: {State.REBALANCING, State.RUNNING, State.PENDING_SHUTDOWN, State.PENDING_ERROR},
@@ -54,17 +54,17 @@ class StateMachine:
         """The present state."""
         return self._state
 
-    def listen(self, listener: Listener | None) -> None:
+    def set_listener(self, listener: Listener | None) -> None:
         """Set who is told. Raises StreamsError once the application has been started."""
         if self._state is not State.CREATED:
             raise StreamsError("Can only set StateListener before calling start(). Current state is: " + self._state)
         self._listener = listener
 
-    def go(self, new: State) -> bool:
+    def transition_to(self, new: State) -> bool:
         """Go to a state; whether that was possible from the present one."""
         with self._changed:
             old = self._state
-            if new not in _NEXT[old] or new is old:
+            if new not in _VALID_TRANSITIONS[old] or new is old:
                 return new is old
             self._state = new
             self._changed.notify_all()

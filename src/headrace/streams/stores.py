@@ -106,7 +106,7 @@ def _window(name: str, retention: Duration, size: Duration, retain_duplicates: b
     return StoreSupplier(name, StoreKind.WINDOW, persistent, retention_ms, size_ms, retain_duplicates)
 
 
-def _from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None, *kinds: StoreKind) -> StateStore:
+def _store_from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None, *kinds: StoreKind) -> StateStore:
     if supplier.kind not in kinds:
         raise ArgumentError(f"The store supplier {supplier.name} is of kind {supplier.kind}, but should be {' or '.join(kinds)}.")
     return StateStore(
@@ -192,56 +192,56 @@ class Stores:
     @staticmethod
     def key_value_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
         """A store of the latest value per key. Raises ArgumentError for a supplier of another kind."""
-        return _from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE)
+        return _store_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE)
 
     @staticmethod
     def timestamped_key_value_store_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of the latest value per key and its time. Raises ArgumentError for a supplier of another kind."""
-        return replace(_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True)
+        return replace(_store_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True)
 
     @staticmethod
     def timestamped_key_value_store_with_headers_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of the latest value per key, its time and headers. Raises ArgumentError for a supplier of another kind."""
-        return replace(_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True, with_headers=True)
+        return replace(_store_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True, with_headers=True)
 
     @staticmethod
     def versioned_key_value_store_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of values with their time. Raises ArgumentError for a supplier of another kind."""
-        return _from(supplier, key_serde, value_serde, StoreKind.VERSIONED)
+        return _store_from(supplier, key_serde, value_serde, StoreKind.VERSIONED)
 
     @staticmethod
     def window_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
         """A store of values per window. Raises ArgumentError for a supplier of another kind."""
-        return _from(supplier, key_serde, value_serde, StoreKind.WINDOW)
+        return _store_from(supplier, key_serde, value_serde, StoreKind.WINDOW)
 
     @staticmethod
     def timestamped_window_store_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of values per window and their times. Raises ArgumentError for a supplier of another kind."""
-        return replace(_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True)
+        return replace(_store_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True)
 
     @staticmethod
     def timestamped_window_store_with_headers_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of values per window, their times and headers. Raises ArgumentError for a supplier of another kind."""
-        return replace(_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True, with_headers=True)
+        return replace(_store_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True, with_headers=True)
 
     @staticmethod
     def session_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
         """A store of values per session. Raises ArgumentError for a supplier of another kind."""
-        return _from(supplier, key_serde, value_serde, StoreKind.SESSION)
+        return _store_from(supplier, key_serde, value_serde, StoreKind.SESSION)
 
     @staticmethod
     def session_store_with_headers_builder(
         supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
     ) -> StateStore:
         """A store of values per session and their headers. Raises ArgumentError for a supplier of another kind."""
-        return replace(_from(supplier, key_serde, value_serde, StoreKind.SESSION), with_headers=True)
+        return replace(_store_from(supplier, key_serde, value_serde, StoreKind.SESSION), with_headers=True)

@@ -14,7 +14,7 @@ from headrace.errors import ArgumentError
 from headrace.streams import branched, global_table, grouped_stream, stream_join, table
 from headrace.streams.flow import FILTER, SINK, StreamFlow, copartitioned, repartition
 from headrace.streams.graph import Operator
-from headrace.streams.materialized import Materialized, settle
+from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import FilterOperation as FilterOperation
 from headrace.streams.operations import (
     FlatMap,
@@ -97,7 +97,7 @@ class KStream:
 
     def print(self, printed: Printed) -> None:
         """Print every record; its label is the name of this stream unless another was given."""
-        name = self.flow.graph.names.given_or(printed.name, "KSTREAM-PRINTER-")
+        name = self.flow.graph.names.name_or_generated(printed.name, "KSTREAM-PRINTER-")
         self.flow.to(Operator(name, Print(printed, printed.label if printed.label is not None else self.flow.name)))
 
     def split(self, *options: Named, **keywords: Named) -> BranchedKStream:
@@ -134,27 +134,29 @@ class KStream:
             key_serde=produced.key_serde or self.flow.key_serde,
             value_serde=produced.value_serde or self.flow.value_serde,
         )
-        self.flow.to(StreamSink(self.flow.graph.names.given_or(produced.name, SINK), topic, produced))
+        self.flow.to(StreamSink(self.flow.graph.names.name_or_generated(produced.name, SINK), topic, produced))
 
     def to_table(self, *options: Named | Materialized, **keywords: Named | Materialized) -> KTable:
         """The latest value per key; a null value deletes."""
         named, materialized = take(options, keywords, Named, Materialized)
         graph = self.flow.graph
         name = self._name(named, _TO_TABLE)
-        settled = settle(materialized or Materialized.with_(self.flow.key_serde, self.flow.value_serde), graph, _TO_TABLE)
+        internal = materialized_internal(
+            materialized or Materialized.with_(self.flow.key_serde, self.flow.value_serde), graph, _TO_TABLE
+        )
         serdes = {
-            "key_serde": settled.key_serde or self.flow.key_serde,
-            "value_serde": settled.value_serde or self.flow.value_serde,
+            "key_serde": internal.key_serde or self.flow.key_serde,
+            "value_serde": internal.value_serde or self.flow.value_serde,
         }
         flow = self.flow
         if self.repartition_required:
             topic = repartition(graph, name, named is not None)
             topic.key_serde, topic.value_serde = serdes["key_serde"], serdes["value_serde"]
             flow = flow.to(topic, sources=frozenset({topic.name}))
-        view = SourceView(settled.store(), settled.queryable_name is not None)
-        node = Operator(name, TableSource(settled.store_name), view.state_stores)
-        node.versioned = settled.materialized.versioned
-        return table.KTable(flow.to(node, **serdes), view, settled.queryable_name)
+        view = SourceView(internal.store(), internal.queryable_name is not None)
+        node = Operator(name, TableSource(internal.store_name), view.state_stores)
+        node.versioned = internal.materialized.versioned
+        return table.KTable(flow.to(node, **serdes), view, internal.queryable_name)
 
     def group_by_key(self, *options: Grouped, **keywords: Grouped) -> KGroupedStream:
         """Bring records together by their key."""
@@ -230,7 +232,7 @@ class KStream:
         raise ArgumentError(f"A KStream joins a KStream, a KTable or a GlobalKTable, not {other!r}.")
 
     def _name(self, named: Named | None, prefix: str) -> str:
-        return self.flow.graph.names.given_or(named.name if named else None, prefix)
+        return self.flow.graph.names.name_or_generated(named.name if named else None, prefix)
 
     def _same(self, prefix: str, operation: Operation, named: Named | None) -> KStream:
         return KStream(self.flow.to(Operator(self._name(named, prefix), operation)), self.repartition_required)

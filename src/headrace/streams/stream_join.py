@@ -126,7 +126,7 @@ def join(
     stores = _stores(graph, names, joined, windows, kind)
     sides = (left.flow, names.this_windowed, stores.this), (right.flow, names.other_windowed, stores.other)
     for flow, windowed, store in sides:
-        flow.to(Operator(windowed, JoinBuffer(store.name, windows), _only(store)))
+        flow.to(Operator(windowed, JoinBuffer(store.name, windows), _single_store(store)))
     shared = stores.shared.name if stores.shared else None
     node = StreamStreamJoin(
         names,
@@ -138,7 +138,7 @@ def join(
     return stream.KStream(StreamFlow(graph, node.name, node, sources, joined.key_serde, None))
 
 
-def _only(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
+def _single_store(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
     return lambda: (store,)
 
 
@@ -146,15 +146,15 @@ def _names(graph: Graph, name: str | None, kind: JoinKind) -> JoinNames:
     left_outer, right_outer = kind is not JoinKind.INNER, kind is JoinKind.OUTER
     this_suffix = "-outer-this-join" if right_outer else "-this-join"
     other_suffix = "-outer-other-join" if left_outer else "-other-join"
-    this_windowed = graph.names.suffixed_or(name, "-this-windowed", WINDOWED)
-    other_windowed = graph.names.suffixed_or(name, "-other-windowed", WINDOWED)
+    this_windowed = graph.names.suffixed_or_generated(name, "-this-windowed", WINDOWED)
+    other_windowed = graph.names.suffixed_or_generated(name, "-other-windowed", WINDOWED)
     this_generated, other_generated = graph.names.processor(_THIS[right_outer]), graph.names.processor(_OTHER[left_outer])
     return JoinNames(
         this_windowed,
         other_windowed,
         this_generated if name is None else name + this_suffix,
         other_generated if name is None else name + other_suffix,
-        graph.names.suffixed_or(name, "-merge", _MERGE),
+        graph.names.suffixed_or_generated(name, "-merge", _MERGE),
         this_generated,
         other_generated,
         this_suffix,
@@ -173,22 +173,22 @@ def _stores(graph: Graph, names: JoinNames, joined: StreamJoined, windows: JoinW
     )
     serdes = joined.value_serde, joined.other_value_serde
     buffers = [
-        _from_supplier(supplier, joined, windows) if supplier else _buffer(f"{name}-store", joined, windows)
+        _from_supplier(supplier, joined, windows) if supplier else _window_store(f"{name}-store", joined, windows)
         for supplier, name in sides
     ]
     stores = [replace(store, value_serde=serde) for store, serde in zip(buffers, serdes, strict=True)]
     for (supplier, _), store in zip(sides, stores, strict=True):
         if supplier is None and base is None:
-            graph.unnamed.store(store.name, store.logging_enabled)
+            graph.generated_names.store(store.name, store.logging_enabled)
     if kind is JoinKind.INNER:
         return JoinStores(stores[0], stores[1], None)
-    shared = _shared(names, joined, kind)
+    shared = _outer_join_store(names, joined, kind)
     if this_supplier is None and base is None:
-        graph.unnamed.store(shared.name, shared.logging_enabled)
+        graph.generated_names.store(shared.name, shared.logging_enabled)
     return JoinStores(stores[0], stores[1], shared)
 
 
-def _buffer(name: str, joined: StreamJoined, windows: JoinWindows) -> StateStore:
+def _window_store(name: str, joined: StreamJoined, windows: JoinWindows) -> StateStore:
     return StateStore(
         name=name,
         kind=StoreKind.WINDOW,
@@ -210,10 +210,12 @@ def _from_supplier(supplier: StoreSupplier, joined: StreamJoined, windows: JoinW
             f"Window settings mismatch. WindowBytesStoreSupplier settings {supplier} must match JoinWindows settings {windows} "
             "for the window size and retention period"
         )
-    return replace(_buffer(supplier.name, joined, windows), persistent=supplier.persistent, logging_enabled=True, log_config={})
+    return replace(
+        _window_store(supplier.name, joined, windows), persistent=supplier.persistent, logging_enabled=True, log_config={}
+    )
 
 
-def _shared(names: JoinNames, joined: StreamJoined, kind: JoinKind) -> StateStore:
+def _outer_join_store(names: JoinNames, joined: StreamJoined, kind: JoinKind) -> StateStore:
     suffix = "-outer-shared-join" if kind is JoinKind.OUTER else "-left-shared-join"
     supplier = joined.this_store_supplier
     if supplier and supplier.name:
@@ -242,10 +244,10 @@ def join_table(kind: JoinKind, left: KStream, right: KTable, joiner: Function, j
         left = left.repartitioned_for_join(grouped, prefix, options.name is not None)
     sources = left.copartitioned_with(right.flow)
     graph = left.flow.graph
-    name = graph.names.given_or(options.name, _JOIN if kind is JoinKind.INNER else _LEFT_JOIN)
+    name = graph.names.name_or_generated(options.name, _JOIN if kind is JoinKind.INNER else _LEFT_JOIN)
     buffer = _grace_buffer(graph, name, options, right) if options.grace_ms is not None else None
     operation = StreamTableJoin(kind, joiner, right.flow.name, options.grace_ms, buffer.name if buffer else None)
-    node = StreamTableJoinNode(name, operation, _only(buffer) if buffer else None, right.view.stores())
+    node = StreamTableJoinNode(name, operation, _single_store(buffer) if buffer else None, right.view.stores())
     node.keeps_null_keys = kind is JoinKind.LEFT
     key_serde = options.key_serde or left.flow.key_serde
     return stream.KStream(left.flow.to(node, sources=sources, key_serde=key_serde, value_serde=None))
@@ -256,7 +258,7 @@ def _grace_buffer(graph: Graph, name: str, joined: Joined, right: KTable) -> Sta
         raise ArgumentError("KTable must be versioned to use a grace period in a stream table join.")
     store = StateStore(name=f"{name}-Buffer", kind=StoreKind.BUFFER, key_serde=joined.key_serde, value_serde=joined.value_serde)
     if joined.name is None:
-        graph.unnamed.store(store.name, True)
+        graph.generated_names.store(store.name, True)
     return store
 
 
@@ -264,7 +266,9 @@ def join_global(
     kind: JoinKind, left: KStream, right: GlobalKTable, key_selector: Function, joiner: Function, named: Named | None = None
 ) -> KStream:
     """A stream with a global table, by a derived key; no repartition topic."""
-    name = left.flow.graph.names.given_or(valid_name(named.name) if named and named.name is not None else None, _LEFT_JOIN)
+    name = left.flow.graph.names.name_or_generated(
+        valid_name(named.name) if named and named.name is not None else None, _LEFT_JOIN
+    )
     node = Operator(name, GlobalTableJoin(kind, joiner, key_selector, right.store))
     node.keeps_null_keys = kind is JoinKind.LEFT
     return stream.KStream(left.flow.to(node, value_serde=None), left.repartition_required)

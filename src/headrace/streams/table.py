@@ -10,7 +10,7 @@ from headrace.errors import ArgumentError, TopologyError
 from headrace.streams import foreign_key, grouped_table, stream, table_join
 from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import GraphNode, Operator
-from headrace.streams.materialized import Materialized, Settled
+from headrace.streams.materialized import Materialized, MaterializedInternal
 from headrace.streams.operations import (
     Function,
     JoinKind,
@@ -50,28 +50,28 @@ class KTable:
     def map_values(self, mapper: Function, *options: Options, **keywords: Options) -> KTable:
         """Each row with a new value, of the value, or of key and value."""
         named, materialized = take(options, keywords, Named, Materialized)
-        settled = self._settled(materialized, _MAP)
+        internal = self._materialized_internal(materialized, _MAP)
         name = self._name(named, _MAP)
-        operation = TableMapValues(mapper, settled.queryable_name if settled else None)
-        node = self._derived(name, operation, settled)
-        return self._table(node, settled, settled.value_serde if settled else None)
+        operation = TableMapValues(mapper, internal.queryable_name if internal else None)
+        node = self._derived(name, operation, internal)
+        return self._table(node, internal, internal.value_serde if internal else None)
 
     def transform_values(self, supplier: Any, *options: Options | str, **keywords: Options) -> KTable:
         """Each row with a new value, by a transformer of the user's that uses stores, given by their names."""
         stores = [option for option in options if isinstance(option, str)]
         typed_options = tuple(option for option in options if not isinstance(option, str))
         named, materialized = take(typed_options, keywords, Named, Materialized)
-        settled = _named_only(materialized)
+        internal = _named_only(materialized)
         name = self._name(named, _TRANSFORM)
-        operation = TableTransformValues(supplier, settled.queryable_name if settled else None)
-        node = self._derived(name, operation, settled, stores)
-        return self._table(node, settled, settled.value_serde if settled else None)
+        operation = TableTransformValues(supplier, internal.queryable_name if internal else None)
+        node = self._derived(name, operation, internal, stores)
+        return self._table(node, internal, internal.value_serde if internal else None)
 
     def to_stream(self, *options: Function | Named, **keywords: Named) -> stream.KStream:
         """The changes as records, deletions with a null value; with a function, each with a new key."""
         mappers = [option for option in options if not isinstance(option, Named)]
         (named,) = take(tuple(option for option in options if isinstance(option, Named)), keywords, Named)
-        name = self.flow.graph.names.given_or(named.name if named else None, "KTABLE-TOSTREAM-")
+        name = self.flow.graph.names.name_or_generated(named.name if named else None, "KTABLE-TOSTREAM-")
         changes = stream.KStream(self.flow.to(Operator(name, ToStream())))
         return changes.select_key(mappers[0]) if mappers else changes
 
@@ -87,8 +87,8 @@ class KTable:
         else:
             store_name = graph.names.store(_SUPPRESS)
             if suppressed.buffer.logging_enabled:
-                graph.unnamed.changelogs.append(f"{store_name}-changelog")
-        self.view.send_old_values(True)
+                graph.generated_names.changelogs.append(f"{store_name}-changelog")
+        self.view.enable_sending_old_values(True)
         store = StateStore(
             name=store_name,
             kind=StoreKind.BUFFER,
@@ -104,9 +104,9 @@ class KTable:
     def group_by(self, selector: Function, *options: Grouped, **keywords: Grouped) -> grouped_table.KGroupedTable:
         """Rows with a new key and value, to be aggregated by that key."""
         grouped: Grouped = take(options, keywords, Grouped)[0] or Grouped()
-        node = Operator(self.flow.graph.names.given_or(grouped.name, "KTABLE-SELECT-"), TableGroupBy(selector))
+        node = Operator(self.flow.graph.names.name_or_generated(grouped.name, "KTABLE-SELECT-"), TableGroupBy(selector))
         flow = self.flow.to(node, key_serde=grouped.key_serde, value_serde=grouped.value_serde)
-        self.view.send_old_values(True)
+        self.view.enable_sending_old_values(True)
         return grouped_table.KGroupedTable(flow, grouped)
 
     @overload
@@ -148,34 +148,36 @@ class KTable:
 
     def _filter(self, predicate: Function, negate: bool, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
         named, materialized = take(options, keywords, Named, Materialized)
-        settled = self._settled(materialized, _FILTER)
+        internal = self._materialized_internal(materialized, _FILTER)
         name = self._name(named, _FILTER)
-        self.view.send_old_values(False)
-        operation = TableFilter(predicate, negate, settled.queryable_name if settled else None)
-        node = self._derived(name, operation, settled)
-        serde = settled.value_serde if settled else None
-        return self._table(node, settled, serde or self.flow.value_serde)
+        self.view.enable_sending_old_values(False)
+        operation = TableFilter(predicate, negate, internal.queryable_name if internal else None)
+        node = self._derived(name, operation, internal)
+        serde = internal.value_serde if internal else None
+        return self._table(node, internal, serde or self.flow.value_serde)
 
-    def _settled(self, materialized: Materialized | None, prefix: str) -> Settled | None:
+    def _materialized_internal(self, materialized: Materialized | None, prefix: str) -> MaterializedInternal | None:
         if materialized is not None and materialized.name is None:
             self.flow.graph.names.store(prefix)  # takes a number, but no store: only a named one is kept
         return _named_only(materialized)
 
     def _name(self, named: Named | None, prefix: str) -> str:
-        return self.flow.graph.names.given_or(named.name if named else None, prefix)
+        return self.flow.graph.names.name_or_generated(named.name if named else None, prefix)
 
-    def _derived(self, name: str, operation: Operation, settled: Settled | None, uses: Iterable[str] = ()) -> Operator:
-        store = settled.store() if settled and settled.queryable_name is not None else None
+    def _derived(
+        self, name: str, operation: Operation, internal: MaterializedInternal | None, uses: Iterable[str] = ()
+    ) -> Operator:
+        store = internal.store() if internal and internal.queryable_name is not None else None
         if store is not None and store.key_serde is None:
             store = replace(store, key_serde=self.flow.key_serde)
         node = Operator(name, operation, (lambda: (store,)) if store else None, uses)
-        if settled:
-            node.versioned = settled.materialized.versioned
+        if internal:
+            node.versioned = internal.materialized.versioned
         return node
 
-    def _table(self, node: Operator, settled: Settled | None, value_serde: Any) -> KTable:
-        queryable = settled.queryable_name if settled else None
-        key_serde = (settled.key_serde if settled else None) or self.flow.key_serde
+    def _table(self, node: Operator, internal: MaterializedInternal | None, value_serde: Any) -> KTable:
+        queryable = internal.queryable_name if internal else None
+        key_serde = (internal.key_serde if internal else None) or self.flow.key_serde
         flow = self.flow.to(node, key_serde=key_serde, value_serde=value_serde)
         return KTable(flow, DerivedView(self.view, queryable), queryable)
 
@@ -196,5 +198,5 @@ def window_grace_ms(node: GraphNode, chain: str = "") -> int:
     return max(window_grace_ms(parent, chain) for parent in node.parents)
 
 
-def _named_only(materialized: Materialized | None) -> Settled | None:
-    return Settled(materialized, materialized.name or "", materialized.name) if materialized else None
+def _named_only(materialized: Materialized | None) -> MaterializedInternal | None:
+    return MaterializedInternal(materialized, materialized.name or "", materialized.name) if materialized else None

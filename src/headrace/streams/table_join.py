@@ -9,7 +9,7 @@ from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.flow import StreamFlow, copartitioned
 from headrace.streams.graph import GraphNode
-from headrace.streams.materialized import settle
+from headrace.streams.materialized import materialized_internal
 from headrace.streams.operations import Function, JoinKind, TableJoin, TableJoinMerge
 from headrace.streams.stores import StateStore
 from headrace.streams.topology import Topology
@@ -46,26 +46,26 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
         raise ArgumentError(f"A KTable joins a KTable, not {right!r}.")
     named, materialized = options
     graph, name = left.flow.graph, named.name if named else None
-    settled = settle(materialized, graph, MERGE) if materialized else None
-    merge = graph.names.given_or(name, MERGE)
+    internal = materialized_internal(materialized, graph, MERGE) if materialized else None
+    merge = graph.names.name_or_generated(name, MERGE)
     sources = copartitioned([left.flow, right.flow])
     if kind is not JoinKind.INNER:
-        left.view.send_old_values(True)
+        left.view.enable_sending_old_values(True)
     if kind is JoinKind.OUTER:
-        right.view.send_old_values(True)
+        right.view.enable_sending_old_values(True)
     left_stores, right_stores = left.view.stores(), right.view.stores()
-    this = graph.names.suffixed_or(name, "-join-this", JOIN_THIS)
-    other = graph.names.suffixed_or(name, "-join-other", JOIN_OTHER)
+    this = graph.names.suffixed_or_generated(name, "-join-this", JOIN_THIS)
+    other = graph.names.suffixed_or_generated(name, "-join-other", JOIN_OTHER)
     sides = (
         (this, TableJoin(kind, joiner, True, right.flow.name), left_stores),
         (other, TableJoin(kind, joiner, False, left.flow.name), right_stores),
     )
-    key_serde = (settled.key_serde if settled else None) or left.flow.key_serde
-    store = replace(settled.store(), key_serde=key_serde) if settled else None
+    key_serde = (internal.key_serde if internal else None) or left.flow.key_serde
+    store = replace(internal.store(), key_serde=key_serde) if internal else None
     node = TableTableJoin(merge, sides, store)
-    node.versioned = settled is not None and settled.materialized.versioned
+    node.versioned = internal is not None and internal.materialized.versioned
     graph.add([left.flow.node, right.flow.node], node)
-    flow = StreamFlow(graph, merge, node, sources, key_serde, settled.value_serde if settled else None)
+    flow = StreamFlow(graph, merge, node, sources, key_serde, internal.value_serde if internal else None)
     # a generated store is kept and looked up, and Kafka gives its name to those who ask
     store_name = store.name if store else None
     return table.KTable(flow, JoinView(left.view, right.view, store_name), store_name)

@@ -15,12 +15,12 @@ from headrace.errors import MissingInternalTopicsError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
-from headrace.streams.initialization import Findings
+from headrace.streams.initialization import InternalTopicsDescription
 from headrace.streams.topology import Topology
 
 log = structlog.get_logger(__name__)
 
-_SOON_S = 10.0
+_EXPLAIN_TIMEOUT_S = 10.0
 
 
 class ActiveWork(Protocol):
@@ -46,15 +46,15 @@ class TopicMonitor:
         self._unread: set[str] = set()
 
     def prepare(self) -> None:
-        """Make the topics ready for the work to begin. Raises what `look` and `make_ready` raise."""
-        findings = self._describe()
+        """Make the topics ready for the work to begin. Raises what `look` and `prepare_for_start` raise."""
+        description = self._describe()
         if self._manual:
-            self._check(findings)
+            self._check(description)
         else:
-            initialization.make_ready(findings, self._config, self._admin())
-            if findings.verification.missing:
-                findings = self._describe()
-        self._ids, self._sources, self._unread = findings.ids, findings.sources, set()
+            initialization.prepare_for_start(description, self._config, self._admin())
+            if description.verification.missing:
+                description = self._describe()
+        self._ids, self._sources, self._unread = description.ids, description.sources, set()
 
     def verify(self, work: ActiveWork | None) -> bool:
         """Look at the topics again; whether the work has to start again, because there is more or less to read than before.
@@ -62,34 +62,34 @@ class TopicMonitor:
         work: of this instance, None while it stands by. Raises StreamsError for what nobody but an operator can put right, in
         automatic mode as well.
         """
-        findings = self._describe()
+        description = self._describe()
         if self._manual:
-            self._check(findings)
+            self._check(description)
         else:
-            initialization.rectify(findings, self._admin())
+            initialization.correct_settings(description, self._admin())
             if work is not None:
-                findings = self._renewed(work, findings)
-        before, self._sources = self._sources, findings.sources
-        self._ids = findings.ids
-        return work is not None and findings.sources != before
+                description = self._with_recreated_topics(work, description)
+        before, self._sources = self._sources, description.sources
+        self._ids = description.ids
+        return work is not None and description.sources != before
 
-    def _renewed(self, work: ActiveWork, findings: Findings) -> Findings:
+    def _with_recreated_topics(self, work: ActiveWork, description: InternalTopicsDescription) -> InternalTopicsDescription:
         """continue with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
 
         It may fail after the work has begun with the new topics: they are known from then on, so that the next try does not make
         it begin with them once more.
         """
-        if lost := _lost(findings, self._ids):
+        if lost := _deleted_or_recreated(description, self._ids):
             log.warning("Internal topics were deleted while the application runs: %s.", ", ".join(sorted(lost)))
-            observed = [findings]
+            observed = [description]
 
             def create() -> None:
-                initialization.create_missing(findings, self._config, self._admin())
+                initialization.create_missing(description, self._config, self._admin())
                 observed.append(self._describe())
 
             self._unread |= work.use_recreated_topics(lost, create)
-            findings = observed[-1]
-            self._ids = findings.ids
+            description = observed[-1]
+            self._ids = description.ids
         work.refill_changelogs()
         if self._unread:
             raise StreamsError(
@@ -97,14 +97,14 @@ class TopicMonitor:
                 "have been created again, empty. Start the application again to continue without those records, or reset it with "
                 "kafka-streams-application-reset.sh to compute everything again."
             )
-        return findings
+        return description
 
     def explain(self, error: BaseException) -> BaseException:
         """The error, or what is wrong with the topics if that may be why. Raises nothing."""
         try:
-            findings = self._describe(_SOON_S)
+            description = self._describe(_EXPLAIN_TIMEOUT_S)
             if self._manual:
-                self._check(findings)
+                self._check(description)
         except initialization.FATAL as found:
             found.__cause__ = error
             return found
@@ -112,14 +112,14 @@ class TopicMonitor:
             log.warning("The topics could not be verified: %s", failure)
         return error
 
-    def _describe(self, timeout_s: float | None = None) -> Findings:
+    def _describe(self, timeout_s: float | None = None) -> InternalTopicsDescription:
         each_s = self._config.max_poll_interval_ms / 2000
         return initialization.describe_internal_topics(self._topology, self._config, self._admin(), timeout_s or each_s)
 
-    def _check(self, findings: Findings) -> None:
+    def _check(self, description: InternalTopicsDescription) -> None:
         """Raise for internal topics that are missing, misconfigured, or not the ones that were there before."""
-        initialization.check(findings)
-        if replaced := sorted(_lost(findings, self._ids)):
+        initialization.require_initialized(description)
+        if replaced := sorted(_deleted_or_recreated(description, self._ids)):
             raise MissingInternalTopicsError(
                 replaced,
                 f"Internal topics were deleted, and created again by somebody else: {', '.join(replaced)}. What they held is "
@@ -127,7 +127,7 @@ class TopicMonitor:
             )
 
 
-def _lost(findings: Findings, ids: Mapping[str, str]) -> frozenset[str]:
+def _deleted_or_recreated(description: InternalTopicsDescription, ids: Mapping[str, str]) -> frozenset[str]:
     """The internal topics that are not there, or not the same as those of the ids."""
-    missing = {topic.name for topic in findings.verification.missing}
-    return frozenset(missing | {name for name, topic_id in findings.ids.items() if ids.get(name, topic_id) != topic_id})
+    missing = {topic.name for topic in description.verification.missing}
+    return frozenset(missing | {name for name, topic_id in description.ids.items() if ids.get(name, topic_id) != topic_id})

@@ -19,7 +19,7 @@ _CLEAN_UP_S = 30.0
 _EXISTS = "TOPIC_ALREADY_EXISTS"
 
 
-def set_up(
+def create_topics(
     admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1, *, alone: bool = True
 ) -> None:
     """Create exactly these topics.

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from headrace.errors import TopologyError
 from headrace.streams import operations as ops
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode
-from headrace.streams.processor_groups import owns, processor_groups
+from headrace.streams.processor_groups import owns_store, processor_groups
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge
-_SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
-_FOLLOW = (*_SEEN_THROUGH, ops.Suppress, ops.CogroupMerge, ops.TableJoin, ops.TableJoinMerge)
+_DERIVED = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
+_KEEPING_KEYS = (*_DERIVED, ops.Suppress, ops.CogroupMerge, ops.TableJoin, ops.TableJoinMerge)
 _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.SubscriptionSend, ops.ForeignTableJoin
 
 
-def refuse(topology: Topology) -> None:
+def require_supported(topology: Topology) -> None:
     """Raise TopologyError for the first operation that is not run here."""
     for node in topology.nodes.values():
         if isinstance(node, SinkNode) and node.produced.partitioner is not None and not isinstance(node.topic, str):
@@ -35,23 +35,23 @@ def refuse(topology: Topology) -> None:
                     "latest row of a key here. Keep them in another store, or read them as a table of their own topic."
                 )
         if isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
-            _refuse_shared(topology, node)
-        if isinstance(node.operation, ops.TableTransformValues) and (user := _who_needs_rows(topology, node)):
+            _check_shared_stores(topology, node)
+        if isinstance(node.operation, ops.TableTransformValues) and (user := _user_of_rows(topology, node)):
             raise TopologyError(
                 f"{user} needs the rows of {node.name}, which is kept nowhere, and a transformer is called once for each change: "
                 "give transform_values a store with Materialized.as_(…)."
             )
 
 
-def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
+def _check_shared_stores(topology: Topology, node: ProcessorNode) -> None:
     """Raise TopologyError for a store of a processor that another one uses, too, unless they work as one, or it is a table."""
     for store in node.stores:
         others = [other for other in _processors(topology) if store in other.stores and other != node]
-        if not others or owns(node, store):
+        if not others or owns_store(node, store):
             continue
-        owner = next((other for other in others if owns(other, store)), None)
+        owner = next((other for other in others if owns_store(other, store)), None)
         if owner is None:
-            _refuse_apart(topology, node, others, store)
+            _check_shared_group(topology, node, others, store)
             continue
         if topology.stores[store].kind is not StoreKind.KEY_VALUE:
             raise TopologyError(
@@ -70,7 +70,7 @@ def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
             )
 
 
-def _refuse_apart(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
+def _check_shared_group(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
     """Raise TopologyError for processors with one store that cannot work as one operator."""
     together = processor_groups(topology.nodes.values()).get(node.name, frozenset[str]()) | {user.name for user in others}
     between = [name for name in topology.nodes if name in together and not _is_processor(topology.nodes[name])]
@@ -89,7 +89,7 @@ def _windows_or_suppressed(topology: Topology, table: Node, suppressed: bool = T
         return None if operation.windows is None else table.name
     if isinstance(operation, ops.Suppress) and suppressed:
         return table.name
-    if not isinstance(operation, _FOLLOW):
+    if not isinstance(operation, _KEEPING_KEYS):
         return None
     suppressed = suppressed and not isinstance(operation, ops.TableTransformValues)  # which is told of each change
     hidden = (_windows_or_suppressed(topology, topology.nodes[parent], suppressed) for parent in table.parents)
@@ -110,7 +110,7 @@ def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:
     return ancestors
 
 
-def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:
+def _user_of_rows(topology: Topology, table: ProcessorNode) -> str | None:
     """An operator that looks up rows of a table, or needs their old values; None if the table is kept, or there is none."""
     if table.operation.store is not None:  # type: ignore[union-attr]
         return None
@@ -119,7 +119,7 @@ def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:
         looks = isinstance(operation, ops.StreamTableJoin | ops.SubscriptionJoin) and operation.table == table.name
         if looks or (table.name in node.parents and isinstance(operation, _NEED_ROWS)):
             return node.name
-        if table.name in node.parents and isinstance(operation, _SEEN_THROUGH) and (user := _who_needs_rows(topology, node)):
+        if table.name in node.parents and isinstance(operation, _DERIVED) and (user := _user_of_rows(topology, node)):
             return user
     return None
 

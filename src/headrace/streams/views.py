@@ -1,7 +1,7 @@
 """Where the rows of a table can be looked up: in its own store, or in the stores that it is computed from.
 
 A table that comes from a topic is kept only if something looks it up, or needs the old values of its changes. Operators ask
-here, and asking is what decides: `stores()` keeps the table, `send_old_values(force=True)` as well.
+here, and asking is what decides: `stores()` keeps the table, `enable_sending_old_values(force=True)` as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class View(Protocol):
         """The stores that a look-up needs; they are kept from now on."""
         ...
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """Ask for the old value in each change; unless forced, only if that takes no further store. Whether it is so."""
         ...
 
@@ -34,7 +34,7 @@ class SourceView:
         self.materialized = True
         return (self.store.name,)
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """Needs its store."""
         self.materialized = self.materialized or force
         return self.materialized
@@ -54,7 +54,7 @@ class StoredView:
         """Its store."""
         return (self._store,)
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """It has them."""
         return True
 
@@ -69,9 +69,9 @@ class DerivedView:
         """Its store, else what the parent needs."""
         return (self._store,) if self._store is not None else self._parent.stores()
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """From its store, else as the parent does."""
-        return self._store is not None or self._parent.send_old_values(force)
+        return self._store is not None or self._parent.enable_sending_old_values(force)
 
 
 class JoinView:
@@ -86,10 +86,10 @@ class JoinView:
             return (self._store,)
         return tuple(dict.fromkeys((*self._left.stores(), *self._right.stores())))
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """Both tables have to."""
-        self._left.send_old_values(True)
-        self._right.send_old_values(True)
+        self._left.enable_sending_old_values(True)
+        self._right.enable_sending_old_values(True)
         return True
 
 
@@ -103,6 +103,6 @@ class SuppressedView:
         """The buffer, and what the parent needs."""
         return (self._buffer, *self._parent.stores())
 
-    def send_old_values(self, force: bool) -> bool:
+    def enable_sending_old_values(self, force: bool) -> bool:
         """As the parent does."""
-        return self._parent.send_old_values(force)
+        return self._parent.enable_sending_old_values(force)

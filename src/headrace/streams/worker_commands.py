@@ -15,19 +15,19 @@ from typing import Any, Protocol
 import structlog
 
 from headrace.errors import HeadraceError
-from headrace.streams.initialization import Findings, InitParameters, check, to_create
+from headrace.streams.initialization import InitParameters, InternalTopicsDescription, require_initialized, topics_to_create
 from headrace.streams.internal_topics import InternalTopic
 
 log = structlog.get_logger(__name__)
 
 INIT, VERIFY = "init", "verify"
-_KEPT = 20
+_MAX_RESULTS = 20
 
 
-class Commanded(Protocol):
+class CommandTarget(Protocol):
     """An application as far as it can be asked for something."""
 
-    def describe_internal_topics(self) -> Findings: ...  # noqa: D102
+    def describe_internal_topics(self) -> InternalTopicsDescription: ...  # noqa: D102
     def init(self, *options: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
 
 
@@ -45,11 +45,11 @@ class CommandResult:
 class CommandRunner:
     """Runs the commands of a worker one after the other, each once. Thread-safe."""
 
-    def __init__(self, application: Commanded, done: Callable[[], None]) -> None:
+    def __init__(self, application: CommandTarget, done: Callable[[], None]) -> None:
         """done: called, on any thread, when a command has ended."""
         self._application, self._done = application, done
-        self._known: deque[str] = deque(maxlen=10 * _KEPT)
-        self._results: deque[CommandResult] = deque(maxlen=_KEPT)
+        self._known: deque[str] = deque(maxlen=10 * _MAX_RESULTS)
+        self._results: deque[CommandResult] = deque(maxlen=_MAX_RESULTS)
         self._lock = threading.Lock()
         self._running = threading.Lock()
 
@@ -89,14 +89,14 @@ class CommandRunner:
     def _run(self, command: Mapping[str, Any]) -> tuple[str, Sequence[InternalTopic]]:
         kind = command.get("command")
         if kind == VERIFY:
-            findings = self._application.describe_internal_topics()
-            check(findings)
-            return f"All is well with {len(findings.topics)} internal topics.", ()
+            description = self._application.describe_internal_topics()
+            require_initialized(description)
+            return f"All is well with {len(description.topics)} internal topics.", ()
         if kind != INIT:
             raise HeadraceError(f"This version of headrace does not know the command {kind!r}.")
         parameters = InitParameters(command.get("setup_if_incomplete") is True)
         if command.get("dry_run") is True:
-            created, done = to_create(self._application.describe_internal_topics(), parameters), "would be created"
+            created, done = topics_to_create(self._application.describe_internal_topics(), parameters), "would be created"
         else:
             created, done = self._application.init(parameters), "created"
         if not created:

@@ -22,17 +22,17 @@ from headrace.errors import ConfigError, HeadraceError
 from headrace.streams.config import StreamsConfig
 from headrace.streams.states import State
 from headrace.streams.topology import Topology
-from headrace.streams.worker_commands import Commanded, CommandRunner
+from headrace.streams.worker_commands import CommandRunner, CommandTarget
 
 log = structlog.get_logger(__name__)
 
-EVERY_S = 10.0
-_WAITING_EVERY_S = 2.0
+INTERVAL_S = 10.0
+_WAITING_INTERVAL_S = 2.0
 """While the application waits for its internal topics: somebody looks at it then, and asks it for them."""
-_TOPICS_EVERY_S, _TIMEOUT_S, _MOST_TEXT = 60.0, 5.0, 64 << 10
+_TOPICS_INTERVAL_S, _TIMEOUT_S, _MAX_TEXT = 60.0, 5.0, 64 << 10
 
 
-class Reporting(Commanded, Protocol):
+class ReportedApplication(CommandTarget, Protocol):
     """An application as far as it is reported."""
 
     topology: Topology
@@ -49,16 +49,16 @@ class Reporting(Commanded, Protocol):
 class WorkerReporter:
     """Sends a report every ten seconds, from `start` on until the application has ended; a last one then."""
 
-    def __init__(self, application: Reporting, every_s: float = EVERY_S) -> None:
+    def __init__(self, application: ReportedApplication, interval_s: float = INTERVAL_S) -> None:
         """Raises ConfigError for an address that is none."""
         config = application.config
-        self._application, self._every_s = application, every_s
+        self._application, self._interval_s = application, interval_s
         self._instance = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._url = _address(config, self._instance)
         self._auth = _credentials(config)
         self._topics: list[dict[str, Any]] | None = None
         self._topics_problem: str | None = None
-        self._described_s = -_TOPICS_EVERY_S
+        self._described_s = -_TOPICS_INTERVAL_S
         self._failing = False
         self._wake = threading.Event()
         self._commands = CommandRunner(application, self._report_now)
@@ -84,10 +84,10 @@ class WorkerReporter:
             "state": str(application.state()),
             "active": application.is_active(),
             "paused": application.is_paused(),
-            "error": str(error)[:_MOST_TEXT] if error is not None else None,
+            "error": str(error)[:_MAX_TEXT] if error is not None else None,
             "setup": application.config.internal_topics_setup,
             "servers": ",".join(application.config.bootstrap_servers),
-            "topology": application.topology.describe()[:_MOST_TEXT],
+            "topology": application.topology.describe()[:_MAX_TEXT],
             "internal_topics": self._topics,
             "problem": self._topics_problem,
             "metrics": {name: dict(values) for name, values in application.metrics().items()},
@@ -99,11 +99,11 @@ class WorkerReporter:
             ended = False
             while not ended:
                 ended = self._application.state() in (State.NOT_RUNNING, State.ERROR)
-                if not ended and time.monotonic() - self._described_s >= _TOPICS_EVERY_S:
+                if not ended and time.monotonic() - self._described_s >= _TOPICS_INTERVAL_S:
                     self._describe()
                 self._send(client)
                 waits = self._application.state() is State.CREATED
-                self._wake.wait(0 if ended else _WAITING_EVERY_S if waits else self._every_s)
+                self._wake.wait(0 if ended else _WAITING_INTERVAL_S if waits else self._interval_s)
                 self._wake.clear()
 
     def _describe(self) -> None:
@@ -115,7 +115,7 @@ class WorkerReporter:
 
     def _report_now(self) -> None:
         """A command has ended: say so at once, with the internal topics as they are now."""
-        self._described_s = -_TOPICS_EVERY_S
+        self._described_s = -_TOPICS_INTERVAL_S
         self._wake.set()
 
     def _send(self, client: httpx.Client) -> None:
@@ -156,6 +156,6 @@ def _credentials(config: StreamsConfig) -> httpx.BasicAuth | None:
     return httpx.BasicAuth(user, password)
 
 
-def reporter_of(application: Reporting) -> WorkerReporter | None:
+def reporter_of(application: ReportedApplication) -> WorkerReporter | None:
     """The reporter of an application whose configuration asks for one. Raises ConfigError."""
     return WorkerReporter(application) if application.config.report_url else None

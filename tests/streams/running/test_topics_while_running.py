@@ -114,7 +114,7 @@ def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_sil
     with app.running() as streams:
         app.send("a")
         app.await_results({"a": 1})
-        engine = streams._client._engine
+        engine = streams._instance._engine
         assert engine is not None
         monkeypatch.setattr(engine.tasks[1], "step", lambda: False)  # counts nothing from here on
         app.send("b")
@@ -134,7 +134,7 @@ def test_a_repartition_topic_all_of_which_was_read_when_it_went_away_loses_nothi
     with app.running() as streams:
         app.send("a")
         app.await_results({"a": 1})
-        engine = streams._client._engine
+        engine = streams._instance._engine
         assert engine is not None
         reading, use_recreated_topics, run = engine.tasks[1].state.runtime, engine.use_recreated_topics, engine._cluster.run
         begun, going, renewed = threading.Event(), threading.Event(), threading.Event()
@@ -169,7 +169,7 @@ def test_what_is_read_while_a_changelog_waits_to_be_filled_again_counts_once(mak
     with app.running() as streams:
         app.send("a", "b", "a")
         app.await_results({"a": 2, "b": 1})
-        engine = streams._client._engine
+        engine = streams._instance._engine
         assert engine is not None
         write = engine._cluster.write
 

@@ -11,7 +11,7 @@ from headrace.cli.streams.application import load_with
 from headrace.config.diff import Action, ChangedSetting, Diff
 from headrace.errors import HeadraceError, InternalTopicsAlreadySetupError
 from headrace.streams import KafkaStreams
-from headrace.streams.initialization import Findings, InitParameters, to_create
+from headrace.streams.initialization import InitParameters, InternalTopicsDescription, topics_to_create
 
 if TYPE_CHECKING:
     from headrace.streams.internal_topics import InternalTopic
@@ -48,10 +48,10 @@ def streams_of(applications: Sequence[Application], client: Mapping[str, str]) -
     return {a.name: KafkaStreams(*load_with(a.app, a.settings, client)) for a in applications}
 
 
-def _diff(name: str, findings: Findings) -> Diff:
+def _diff(name: str, findings: InternalTopicsDescription) -> Diff:
     """Raises MissingInternalTopicsError, MisconfiguredInternalTopicError for what `init` refuses."""
     try:
-        missing: Sequence[InternalTopic] = to_create(findings, InitParameters())
+        missing: Sequence[InternalTopic] = topics_to_create(findings, InitParameters())
     except InternalTopicsAlreadySetupError:
         missing = ()
     topics = tuple(ChangedSetting(topic.name, None, f"{topic.kind}, partitions: {topic.partitions}") for topic in missing)

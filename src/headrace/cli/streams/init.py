@@ -38,7 +38,7 @@ def init(
     there, 4 some are missing, 5 one is misconfigured, 6 a source topic is missing.
     """
     from headrace.cli.streams import report
-    from headrace.streams.initialization import InitParameters, to_create
+    from headrace.streams.initialization import InitParameters, topics_to_create
 
     streams = application.streams(app, config, set_)
     if check:
@@ -46,7 +46,7 @@ def init(
     parameters = InitParameters(setup_if_incomplete)
     findings = streams.describe_internal_topics() if dry_run or as_json else None
     if dry_run and findings:
-        created, done = to_create(findings, parameters), "would be created"
+        created, done = topics_to_create(findings, parameters), "would be created"
     else:
         created = streams.init(parameters, *([] if timeout is None else [round(timeout * 1000)]))
         done = "has been created"

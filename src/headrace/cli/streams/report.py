@@ -11,13 +11,13 @@ from rich.text import Text
 from headrace.cli.connectors.tables import cells_of, show
 
 if TYPE_CHECKING:
-    from headrace.streams.initialization import Findings
+    from headrace.streams.initialization import InternalTopicsDescription
     from headrace.streams.internal_topics import InternalTopic
 
 _STYLES = {"missing": "yellow", "misconfigured": "bold red", "ok": "green"}
 
 
-def show_topics(findings: Findings) -> None:
+def show_topics(findings: InternalTopicsDescription) -> None:
     """A table of all internal topics, and below it what is wrong with them."""
     from rich.table import Table
 
@@ -34,6 +34,6 @@ def show_topics(findings: Findings) -> None:
     show(table, *(f"{finding.sentence} {finding.remedy}" for finding in findings.verification.misconfigured))
 
 
-def as_json(findings: Findings, created: Iterable[InternalTopic] = ()) -> str:
+def as_json(findings: InternalTopicsDescription, created: Iterable[InternalTopic] = ()) -> str:
     """The same for a machine, with what has been created."""
     return json.dumps({"topics": findings.json(), "created": [topic.name for topic in created]}, ensure_ascii=False)

@@ -24,7 +24,7 @@ def run(
 ) -> None:
     """Run an application until it is stopped (Ctrl-C); further instances of it stand by, and take over when it is gone."""
     from headrace.runtime import logs
-    from headrace.streams.exposition import StreamsCollector, exposed
+    from headrace.streams.exposition import StreamsCollector, serve_metrics
     from headrace.streams.states import State
 
     logs.configure()
@@ -37,7 +37,7 @@ def run(
         if new is State.ERROR:
             signalled.set()
 
-    with exposed(StreamsCollector(streams.config.application_id, streams), metrics):
+    with serve_metrics(StreamsCollector(streams.config.application_id, streams), metrics):
         streams.set_state_listener(changed)
         if not await_init or streams.await_initialization(stopping=signalled):
             streams.start()

@@ -15,11 +15,11 @@ def verify(
 ) -> None:
     """Check that every internal topic is there and as it has to be; status 1 and what to do, if not. Changes nothing."""
     from headrace.cli.streams import report
-    from headrace.streams.initialization import check
+    from headrace.streams.initialization import require_initialized
 
     findings = application.streams(app, config, set_).describe_internal_topics()
     if as_json:
         typer.echo(report.as_json(findings))
-    check(findings)
+    require_initialized(findings)
     if not as_json:
         typer.echo(f"All is well with {len(findings.topics)} internal topics.")

@@ -25,7 +25,7 @@ from headrace.streams.internal_topics import changelog_name, full_name
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.stores import StateStore, StoreKind, StoreType
 from headrace.streams.topology import Topology
-from headrace.streams.unsupported import refuse
+from headrace.streams.unsupported import require_supported
 
 
 def build(
@@ -48,7 +48,7 @@ def assemble(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int]
 ) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The same for topics whose numbers of partitions are known."""
-    refuse(topology)
+    require_supported(topology)
     full = partial(full_name, topology, config.topic_prefix)
     topics = SinkTopics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
     groups = [(number, names) for number, names in enumerate(topology.groups())]

@@ -21,19 +21,19 @@ ChildOrder = Mapping[tuple[str, str], int]
 
 
 def child_order(
-    nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], needs: Callable[[Node], tuple[str, ...]]
+    nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], dependencies: Callable[[Node], tuple[str, ...]]
 ) -> ChildOrder:
     """The children that need a place. nodes: of a sub-topology; children: in the order in which they get a record; needs: the
     nodes that a node takes something from.
     """
     after: dict[str, set[str]] = {node.name: set() for node in nodes}
     for node in nodes:
-        for other in needs(node):
+        for other in dependencies(node):
             if other in after:
                 after[other].add(node.name)
     numbers: dict[tuple[str, str], int] = {}
     for parent, siblings in children.items():
-        reached = [_reached(child.name, after) for child in siblings]
+        reached = [_downstream(child.name, after) for child in siblings]
         if any(behind & earlier for i, behind in enumerate(reached) for earlier in reached[:i]):
             numbers |= {(parent, child.name): number for number, child in enumerate(siblings)}
     return numbers
@@ -56,7 +56,7 @@ def _behind(frame: DataFrame, column: str, number: int) -> DataFrame:
     return frame.withColumn(column, F.concat(column, F.array(F.lit(number).cast("bigint"))))
 
 
-def _reached(name: str, after: Mapping[str, set[str]]) -> set[str]:
+def _downstream(name: str, after: Mapping[str, set[str]]) -> set[str]:
     reached, waiting = {name}, [name]
     while waiting:
         new = after[waiting.pop()] - reached

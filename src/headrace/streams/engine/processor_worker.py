@@ -108,14 +108,14 @@ class _ProcessedTask:
         self._time, self._key, self._ahead = now, None, ()  # of the record that is processed
         stores: dict[str, Any] = {}
         for name, access in rows.stores.items():
-            changed = ChangedRows(links[access.socket], name, 0 if access.shared else self._partition)
+            changed = ChangedRows(links[access.socket], name, 0 if access.is_global else self._partition)
             self._rows_of[name] = changed
             if access.store.kind is not StoreKind.KEY_VALUE:
                 changed.stream_time = times[name]
             stores[name] = STORES[access.store.kind](access, changed, lambda: self._time, self._next_keys)
-            if not access.shared and not access.read_only:
+            if not access.is_global and not access.read_only:
                 self._changed[name] = changed
-        shared = {name for name, access in rows.stores.items() if access.shared}
+        shared = {name for name, access in rows.stores.items() if access.is_global}
         self._task_processors = [
             _TaskProcessor(
                 self, number, processor, task_times, {name: stores[name] for name in sorted(shared | processor.stores)}, now
@@ -179,7 +179,7 @@ class _ProcessedTask:
     def _changes(self) -> Iterator[tuple[Any, ...]]:
         pairs = (None,) * (2 * len(self._task_processors))
         for name, changed in self._changed.items():
-            before = changed.before()
+            before = changed.previous_rows()
             if changed.stream_time >= 0:
                 yield (self._partition, changed.stream_time, None, None, None, name, None, None, None, -2, *pairs)
             for time in changed.dropped:

@@ -39,7 +39,7 @@ from headrace.streams.engine.operators import (
     transformers,
 )
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from headrace.streams.processor_groups import needs, owners, processor_groups
+from headrace.streams.processor_groups import dependencies, owned_stores, processor_groups
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
@@ -72,9 +72,9 @@ class Program:
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
         stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
-        read = {node.name: stores_read for node in added if (stores_read := owners(node, added))}
+        read = {node.name: stores_read for node in added if (stores_read := owned_stores(node, added))}
         groups = processor_groups(added)
-        before = {node.name: (*needs(node), *read.get(node.name, {}).values()) for node in added}
+        before = {node.name: (*dependencies(node), *read.get(node.name, {}).values()) for node in added}
         # What one of a group needs comes before all of it; and within a record they are one after the other.
         whole = {
             name: tuple(needed for member in groups[name] for needed in before[member] if needed not in groups[name])
@@ -104,7 +104,9 @@ class Program:
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
             together = [member for member in self.nodes if member.name in self.groups.get(node.name, (node.name,))]
-            if any(unknown.intersection((*needs(member), *self.read.get(member.name, {}).values())) for member in together):
+            if any(
+                unknown.intersection((*dependencies(member), *self.read.get(member.name, {}).values())) for member in together
+            ):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
@@ -141,11 +143,11 @@ class Program:
         return next(candidate for candidate in self.nodes if candidate.name == node.parents[index])
 
 
-def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
+def _sorted(nodes: list[Node], dependencies: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
     names, remaining, in_order = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
     while remaining:
-        ready = [node for node in remaining if all(other in done or other not in names for other in needs(node))]
+        ready = [node for node in remaining if all(other in done or other not in names for other in dependencies(node))]
         in_order += ready
         done |= {node.name for node in ready}
         remaining = [node for node in remaining if node.name not in done]

@@ -16,7 +16,7 @@ from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.row_headers import without_headers
-from headrace.streams.serde_values import can_read_alone, decoder, encoder
+from headrace.streams.serde_values import decoder, decodes_in_python, encoder
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import WINDOWED, StoreKind
 
@@ -104,7 +104,7 @@ class StoreReader:
         """The bytes of a key. Raises StreamsError for one that the serde does not write."""
         serde, kind = self._log.key_serde, self._log.layout.keys[0][1]
         try:
-            source = encoder(serde)(key) if can_read_alone(serde) and serde.name != "json" else self._by_spark(key, kind)
+            source = encoder(serde)(key) if decodes_in_python(serde) and serde.name != "json" else self._by_spark(key, kind)
         except (struct.error, TypeError, ValueError) as error:
             raise StreamsError(f"{key!r} is no key of the {serde.name} serde of the store {self._log.store.name}.") from error
         if source is None:
@@ -127,7 +127,7 @@ class StoreReader:
     def _decoded(self, serde: Serde, kind: Any, sources: list[bytes | None] | list[bytes]) -> list[Any]:
         from pyspark.sql import functions as F
 
-        if can_read_alone(serde):
+        if decodes_in_python(serde):
             return list(map(decoder(serde, kind), sources))
         if not sources:
             return []

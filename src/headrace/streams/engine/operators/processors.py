@@ -156,7 +156,7 @@ def _access(context: Context, stores: ProcessorStores) -> dict[str, StoreAccess]
     state, accesses = context.state, {}
     for name, table in state.global_tables.items():
         accesses[name] = StoreAccess(
-            table.store_with_serdes, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), shared=True
+            table.store_with_serdes, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), is_global=True
         )
     for name in stores.read:
         table = state.tables[name]
