@@ -119,7 +119,7 @@ def test_a_command_that_is_handed_over_twice_is_run_once():
     application, ended = Refusing(), threading.Event()
     runner = CommandRunner(application, ended.set)
     for _ in range(3):
-        runner.take([{"id": "1", "command": "init"}, "nonsense", {"command": "init"}])
+        runner.submit([{"id": "1", "command": "init"}, "nonsense", {"command": "init"}])
     assert ended.wait(120)
     assert application.asked == 1
     (result,) = runner.results()

@@ -1,4 +1,4 @@
-"""How aggregations of streams are put into the graph, plain and windowed; what `KGroupedStream` and its windows share."""
+"""Adds aggregations of streams, plain and windowed, to the graph; shared by `KGroupedStream` and its windowed variants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AGGREGATE, REDUCE = "KSTREAM-AGGREGATE-", "KSTREAM-REDUCE-"
 
 @dataclass(eq=False)
 class Grouping:
-    """A stream grouped by key, which may have to be repartitioned first; a topic that the user named is made once."""
+    """A stream grouped by key, which may have to be repartitioned first; a topic named by the user is created once."""
 
     flow: StreamFlow
     grouped: Grouped
@@ -30,7 +30,7 @@ class Grouping:
     topic: GraphNode | None = None
 
     def parent(self, internal: MaterializedInternal) -> StreamFlow:
-        """What an aggregation into this store comes behind."""
+        """The flow in front of an aggregation into this store."""
         if not self.repartition_required:
             return self.flow
         named = self.grouped.name is not None
@@ -74,18 +74,18 @@ def aggregate(
 
 
 def _skip_number(graph: Graph, windows: Windows | SessionWindows | None) -> None:
-    """For a count that is given a Materialized without a name, Kafka generates two, unless its windows slide."""
+    """For a count with an unnamed Materialized Kafka generates two names, unless its windows slide."""
     if not isinstance(windows, SlidingWindows):
         graph.names.store(AGGREGATE)
 
 
 def single_store(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
-    """The stores of an operator that has this one."""
+    """A supplier of one store, for an operator."""
     return lambda: (store,)
 
 
 def grace_ms(windows: Windows | SessionWindows | None) -> int | None:
-    """How long after its end a window may change; of a session, after its last record."""
+    """The grace period after the end of a window, or after the last record of a session."""
     return windows.gap_ms + windows.grace_ms if isinstance(windows, SessionWindows) else windows.grace_ms if windows else None
 
 
@@ -99,7 +99,7 @@ def windowed_serde(key_serde: Serde | None, windows: Windows | SessionWindows | 
 
 
 def windowed_store(internal: MaterializedInternal, windows: Windows | SessionWindows | None) -> StateStore:
-    """The store of an aggregation. Raises ArgumentError if it keeps windows for too short a time."""
+    """The store of an aggregation. Raises ArgumentError if its retention is too short for the windows."""
     if windows is None:
         return internal.store()
     configured_ms = internal.materialized.retention_ms

@@ -57,8 +57,8 @@ class KafkaStreams:
 
         options: InitParameters, a timeout, both or neither. Returns the topics that were created; none for a topology that needs
         none. Raises MissingSourceTopicError, MisconfiguredInternalTopicError, MissingInternalTopicsError,
-        InternalTopicsAlreadySetupError, StreamsTimeoutError, StreamsError for an application that has been started, and what is
-        wrong with the topology; then nothing has been created.
+        InternalTopicsAlreadySetupError, StreamsTimeoutError, StreamsError for an application that has been started, and the
+        errors of an invalid topology; then nothing has been created.
         """
         self._instance.require_created("init")
         parameters = [option for option in options if isinstance(option, InitParameters)]
@@ -70,7 +70,7 @@ class KafkaStreams:
         return initialization.initialize(self.topology, self.config, self._connected(), init_parameters, timeout)
 
     def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> InternalTopicsDescription:
-        """The internal topics of the application, and how those on the cluster are; changes nothing. Raises as `init` does.
+        """The internal topics of the application, compared with those on the cluster; changes nothing. Raises as `init` does.
 
         planned: numbers of partitions of source topics that are about to be created, or to get as many.
         """
@@ -78,14 +78,14 @@ class KafkaStreams:
         return initialization.describe_internal_topics(self.topology, self.config, self._connected(), timeout_s, planned)
 
     def verify(self) -> None:
-        """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
+        """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless all topics exist, well configured."""
         initialization.require_initialized(self.describe_internal_topics())
 
     def await_initialization(self, timeout: Duration | None = None, stopping: threading.Event | None = None) -> bool:
-        """Wait, before the start, until every internal topic is there and as it has to be; whether that came in time.
+        """Wait, before the start, until all internal topics exist and are well configured; whether they did in time.
 
-        Meanwhile the application reports to its worker (`headrace.report.url`), which can have it create them: by `init` on the
-        operator's page, or by `headrace streams ask`. stopping: ends the waiting. Raises StreamsError once it has been started.
+        Meanwhile the application reports to its worker (`headrace.report.url`), which can make it create them: by `init` on the
+        operator's page, or by `headrace streams ask`. stopping: ends the wait. Raises StreamsError once it has been started.
         """
         self._instance.require_created("await_initialization")
         if self._reporter:
@@ -110,10 +110,10 @@ class KafkaStreams:
 
     # ------------------------------------------------------------------------------------------------ life
     def start(self) -> None:
-        """Begin to work: returns at once, `state` tells how far it is.
+        """Start the application: returns at once; `state` shows the progress.
 
-        Raises StreamsError if it was started before, MissingSourceTopicError, what is wrong with the topology, and in manual mode
-        MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
+        Raises StreamsError if it was started before, MissingSourceTopicError, the errors of an invalid topology, and in manual
+        mode MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
         """
         try:
             self._instance.start()
@@ -122,14 +122,14 @@ class KafkaStreams:
                 self._reporter.start()
 
     def close(self, timeout: Duration | None = None) -> bool:
-        """End after the batches that run now. timeout: how long to wait; whether it ended in that time."""
+        """Stop after the running batches. timeout: how long to wait; whether it stopped in that time."""
         ended = self._instance.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
         if self._reporter:
             self._reporter.finish()
         return ended
 
     def pause(self) -> None:
-        """Begin no further batch; the group stays as it is (KIP-834)."""
+        """Start no further batch; the membership in the group is kept (KIP-834)."""
         self._instance.pause()
 
     def resume(self) -> None:
@@ -141,7 +141,7 @@ class KafkaStreams:
         return self._instance.paused
 
     def clean_up(self) -> None:
-        """Do away with local state, of which there is none: the end of an instance deletes it, changelogs alone keep it.
+        """Delete local state, of which there is none: a closed instance has deleted it, and changelogs alone keep state.
 
         Raises StreamsError while the application runs.
         """
@@ -153,24 +153,24 @@ class KafkaStreams:
 
     @property
     def error(self) -> BaseException | None:
-        """What ended the application in ERROR."""
+        """The error that put the application into ERROR."""
         return self._instance.error
 
     def is_active(self) -> bool:
-        """Whether this instance works; others of the application stand by."""
+        """Whether this instance is the active one; the other instances of the application are standbys."""
         return self._instance.is_active
 
     def wait_for(self, *states: State, timeout: Duration | None = None) -> bool:
-        """Wait until the state is one of these; whether it came in time."""
+        """Wait until the state is one of these; whether it was reached in time."""
         seconds = None if timeout is None else milliseconds(timeout, "timeout") / 1000
         return self._instance.states.wait_for(lambda state: state in states, seconds)
 
     def set_state_listener(self, listener: Listener | None) -> None:
-        """Who is told of a new state, with the new and the old. Raises StreamsError once the application has been started."""
+        """Set a function that is called with the new and the old state. Raises StreamsError once the application was started."""
         self._instance.states.set_listener(listener)
 
     def set_uncaught_exception_handler(self, handler: Handler | None) -> None:
-        """Who decides after an error that ends the work: a function of the error that returns a `StreamThreadExceptionResponse`.
+        """Set a function that gets an error which stopped processing, and returns a `StreamThreadExceptionResponse`.
 
         Raises StreamsError once the application has been started.
         """
@@ -178,15 +178,15 @@ class KafkaStreams:
 
     # ------------------------------------------------------------------------------------------------ look inside
     def store(self, name: str) -> ReadOnlyStore:
-        """A state store, to be read (interactive queries). Raises StreamsError while this instance does not hold it."""
+        """A read-only state store (interactive queries). Raises StreamsError while this instance does not hold it."""
         return self._instance.store(name)
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By sub-topology: batches, records, those that were left out, the time of batches in ms, and how many records wait."""
+        """By sub-topology: batches, records, skipped records, the time of batches in ms, and the lag in records."""
         return self._instance.metrics()
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
-        """About how many rows each store has, by sub-topology."""
+        """The estimated number of rows of each store, by sub-topology."""
         return self._instance.store_sizes()
 
     def _connected(self) -> Admin:

@@ -1,4 +1,4 @@
-"""`StreamsBuilder`: where a topology begins. Defining one changes nothing anywhere."""
+"""`StreamsBuilder`: builds a topology, without side effects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StreamsBuilder:
         return KTable(flow, view, internal.queryable_name)
 
     def global_table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> GlobalKTable:
-        """The latest value per key of a topic, whole in every instance. Raises TopologyError for a versioned store."""
+        """The latest value per key of a topic, complete in every instance. Raises TopologyError for a versioned store."""
         consumed, internal = self._table_options(topic, options, keywords, logged=False)
         if internal.materialized.versioned:
             raise TopologyError("GlobalTables cannot be versioned.")
@@ -65,27 +65,27 @@ class StreamsBuilder:
         return GlobalKTable(internal.store_name, internal.queryable_name)
 
     def add_state_store(self, store: StateStore) -> StreamsBuilder:
-        """A store for processors of the user's; returns the builder."""
+        """Add a store for user processors; returns the builder."""
         self._graph.add(self._graph.root, StoreNode(store))
         return self
 
     def add_global_store(self, store: StateStore, topic: str, consumed: Consumed, supplier: Any) -> StreamsBuilder:
-        """A store that a processor of the user's fills with a topic, whole in every instance; returns the builder."""
+        """Add a store that a user processor fills from a topic, complete in every instance; returns the builder."""
         source, name = self._table_names(consumed)
         self._graph.add(self._graph.root, GlobalTableNode(source, name, topic, store, supplier))
         return self
 
     def build(self, config: Mapping[str, Any] | None = None) -> Topology:
-        """The topology, optimized as `topology.optimization` in the config says.
+        """The topology, optimized by `topology.optimization` of the config.
 
-        Raises TopologyError, also for what cannot run here; ConfigError.
+        Raises ConfigError, and TopologyError, also for unsupported operations.
         """
         topology = self.draft(config)
         require_supported(topology)
         return topology
 
     def draft(self, config: Mapping[str, Any] | None = None) -> Topology:
-        """The same, also for what cannot run here: to describe it. Raises TopologyError, ConfigError."""
+        """The topology for a description only, with unsupported operations too. Raises TopologyError, ConfigError."""
         settings = TopologyConfig({**self._config, **(config or {})})
         optimize(self._graph, settings.optimizations)
         topology = self._graph.write()
@@ -101,7 +101,7 @@ class StreamsBuilder:
     def _table_options(
         self, topic: str, options: tuple[Consumed | Materialized, ...], keywords: dict[str, Any], *, logged: bool = True
     ) -> tuple[Consumed, MaterializedInternal]:
-        """Formats come from either; the store's generated name begins with the topic's."""
+        """The serdes of Consumed win over those of Materialized; a generated store name begins with the topic's."""
         if not isinstance(topic, str):
             raise ArgumentError(f"A table reads one topic, not {topic!r}.")
         consumed, materialized = take(options, keywords, Consumed, Materialized)

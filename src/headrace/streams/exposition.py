@@ -1,6 +1,6 @@
-"""What an instance of an application measures, in Prometheus' text format, over HTTP.
+"""The metrics of an application instance, in Prometheus' text format, over HTTP.
 
-What Kafka Streams measures, too, has its name: `kafka_streams_`, the MBean's type, the attribute. A sub-topology is one task.
+Metrics of Kafka Streams have its names: `kafka_streams_`, the MBean's type, the attribute. A sub-topology is one task.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _KAFKA = "kafka_streams_stream"
 
 
 class MetricsSource(Protocol):
-    """The part of an application that is read here."""
+    """The part of an application that metrics use."""
 
     def is_active(self) -> bool:
-        """Whether this instance works."""
+        """Whether this instance is the active one."""
         ...
 
     def state(self) -> State:
-        """The present state."""
+        """The current state."""
         ...
 
     def metrics(self) -> Mapping[str, Mapping[str, float]]:
@@ -51,7 +51,7 @@ class MetricsSource(Protocol):
 
 
 class StreamsCollector(Collector):
-    """The metrics of one instance, made whenever they are read."""
+    """Collects the metrics of one instance at each scrape."""
 
     def __init__(self, application_id: str, streams: MetricsSource) -> None:
         self._id, self._streams = application_id, streams

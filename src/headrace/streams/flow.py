@@ -1,4 +1,4 @@
-"""What streams, tables and groups have in common: their place in the graph, and the way to a repartition topic."""
+"""Shared by streams, tables and groups: their position in the graph, and repartition topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 
 @dataclass(frozen=True)
 class StreamFlow:
-    """Where records come from."""
+    """The operator that records come from."""
 
     graph: Graph
     name: str
@@ -28,13 +28,13 @@ class StreamFlow:
     value_serde: Serde | None = None
 
     def to(self, node: GraphNode, **changes: object) -> StreamFlow:
-        """Behind an operator, which is put into the graph here; `changes`: fields that are not as before."""
+        """Add an operator behind this one; returns its flow. `changes`: fields that differ."""
         self.graph.add(self.node, node)
         return replace(self, name=node.name, node=node, **changes)  # type: ignore[arg-type]
 
 
 def copartitioned(flows: Iterable[StreamFlow]) -> frozenset[str]:
-    """The sources of all, noted as ones whose topics need the same number of partitions."""
+    """Register the sources of all flows as co-partitioned: their topics need the same number of partitions."""
     all_flows = list(flows)
     sources = frozenset().union(*(flow.sources for flow in all_flows))
     all_flows[0].graph.topology.copartitioned.append(sources)
@@ -44,7 +44,7 @@ def copartitioned(flows: Iterable[StreamFlow]) -> frozenset[str]:
 def repartition(graph: Graph, prefix: str, named: bool) -> Repartition:
     """A repartition topic that is not in the graph yet. prefix: its name without the ending; named: by the user.
 
-    It takes three numbers, whatever its name; a generated name of an operator keeps those as names of its nodes.
+    It takes three numbers, whatever its name; behind a generated operator name they are part of the names of its nodes.
     """
     topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
     if not named:

@@ -1,4 +1,4 @@
-"""`GlobalKTable`: a table that every instance has whole."""
+"""`GlobalKTable`: a table of which every instance has all rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GlobalKTable:
-    """To be joined with a stream."""
+    """A global table, which a stream can join."""
 
     store: str
-    """Its name."""
+    """The name of the store."""
     queryable_store_name: str | None
-    """The same, unless it was generated."""
+    """The name of the store, None if it was generated."""

@@ -1,7 +1,7 @@
-"""What a StreamsBuilder collects: operators, linked, before they are optimized and written into a Topology.
+"""The graph of a StreamsBuilder: linked operators, before they are optimized and written into a Topology.
 
-A node of this graph may become several nodes of the topology (a join), or change its place (a repartition topic that several
-operators share), so these objects are mutable; what they write is frozen.
+A node of this graph may become several nodes of the topology (a join), or move (a repartition topic that several operators
+share), so these objects are mutable; the topology's nodes are frozen.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from headrace.streams.topology import Topology
 class GraphNode:
     """An operator. `grace_ms`: of windowed aggregations, how long after its end a window may change.
 
-    `changes_key`, `changes_value`, `merges`: what the optimizer asks; `keeps_null_keys`: a left or outer join, which wants
-    records without a key; `versioned`: whether the result is a versioned table, None if that follows from its parents.
+    `changes_key`, `changes_value`, `merges`: read by the optimizer; `keeps_null_keys`: a left or outer join, which needs records
+    without a key; `versioned`: whether the result is a versioned table, None if its parents decide.
     """
 
     changes_key = False
@@ -44,21 +44,21 @@ class GraphNode:
         return tuple(parent.name for parent in self.parents)
 
     def add_child(self, child: GraphNode) -> None:
-        """Link; once is enough."""
+        """Link a child, unless it is linked already."""
         self.children[child] = None
         child.parents[self] = None
 
     def remove_child(self, child: GraphNode) -> None:
-        """Unlink."""
+        """Unlink a child."""
         self.children.pop(child, None)
         child.parents.pop(self, None)
 
     def write(self, topology: Topology) -> None:
-        """Add what this operator is to the topology."""
+        """Add the nodes of this operator to the topology."""
 
 
 class Operator(GraphNode):
-    """One processor: its operation, the stores it brings, and the names of others that it uses."""
+    """One processor: its operation, its own stores, and the names of other stores that it uses."""
 
     def __init__(
         self, name: str, operation: Operation, stores: Callable[[], Iterable[StateStore]] | None = None, uses: Iterable[str] = ()
@@ -69,7 +69,7 @@ class Operator(GraphNode):
         self.uses = tuple(uses)
 
     def write(self, topology: Topology) -> None:
-        """One processor with its stores."""
+        """Add one processor with its stores."""
         topology.add_operation(self.name, self.operation, self.parent_names)
         for store in self.stores():
             topology.add_state_store(store, self.name)
@@ -86,7 +86,7 @@ class GeneratedNames:
     repartitions: list[str] = field(default_factory=list)
 
     def store(self, name: str, logged: bool) -> None:
-        """Note a store, and its changelog topic if it has one."""
+        """Add a store, and its changelog topic if it has one."""
         self.stores.append(name)
         if logged:
             self.changelogs.append(f"{name}-changelog")
@@ -101,7 +101,7 @@ class Graph:
     """The operators of a builder, below one root, in the order in which they were added."""
 
     def __init__(self, processors_change: bool = False) -> None:
-        """processors_change: whether the optimizer knows that processors of the user's change keys and values (KAFKA-19668)."""
+        """processors_change: whether the optimizer assumes that user processors change keys and values (KAFKA-19668)."""
         self.root = GraphNode("root")
         self.names = Names()
         self.generated_names = GeneratedNames()
@@ -111,7 +111,7 @@ class Graph:
         self._priority = 0
 
     def add(self, parents: GraphNode | Iterable[GraphNode], node: GraphNode) -> None:
-        """Put an operator below others. Raises StreamsError if there are none."""
+        """Add an operator below its parents. Raises StreamsError if there are none."""
         parent_nodes = [parents] if isinstance(parents, GraphNode) else list(parents)
         if not parent_nodes:
             raise StreamsError("Parent node collection can't be empty")

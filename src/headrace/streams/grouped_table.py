@@ -19,7 +19,7 @@ AGGREGATE, REDUCE = "KTABLE-AGGREGATE-", "KTABLE-REDUCE-"
 
 
 class KGroupedTable:
-    """A table grouped by a new key. An update first takes the old value out of its group, then puts the new one in."""
+    """A table grouped by a new key. An update first removes the old value from its group, then adds the new one."""
 
     def __init__(self, flow: StreamFlow, grouped: Grouped) -> None:
         self._flow, self._grouped = flow, grouped

@@ -1,7 +1,7 @@
 """The explicit initialization of a streams application (KIP-698): derive its internal topics → verify them → set them up.
 
-`look` asks the cluster, `topics_to_create` decides by KIP-698's table, `setup.create_topics` creates. `prepare_for_start` is
-what a start does.
+`describe_internal_topics` asks the cluster, `topics_to_create` decides by KIP-698's table, `topic_setup.create_topics` creates.
+`prepare_for_start` is used by a start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from headrace.streams.verification import ExistingTopic, Verification, verify
 log = structlog.get_logger(__name__)
 
 FATAL = (MissingSourceTopicError, MissingInternalTopicsError, MisconfiguredInternalTopicError)
-"""What no other try helps against: somebody has to see to the topics."""
+"""Errors that no retry helps against: an operator has to repair the topics."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class InitParameters:
         return cls()
 
     def enable_setup_internal_topics_if_incomplete(self) -> InitParameters:
-        """Create what is missing; what those topics held is lost."""
+        """Create the missing topics, empty."""
         return replace(self, setup_internal_topics_if_incomplete_enabled=True)
 
     def disable_setup_internal_topics_if_incomplete(self) -> InitParameters:
@@ -57,17 +57,17 @@ class InitParameters:
 
 @dataclass(frozen=True)
 class InternalTopicsDescription:
-    """The internal topics that an application has, and how those on the cluster are."""
+    """The internal topics that an application needs, compared with those on the cluster."""
 
     topics: tuple[InternalTopic, ...]
     verification: Verification
     ids: Mapping[str, str] = field(default_factory=dict)
-    """Of those that exist."""
+    """Topic ids, of those that exist."""
     sources: Mapping[str, int] = field(default_factory=dict)
-    """The topics that it reads from outside, with their numbers of partitions."""
+    """The source topics, with their numbers of partitions."""
 
     def state_of(self, topic: InternalTopic) -> str:
-        """How a topic is: missing, misconfigured or ok."""
+        """`missing`, `misconfigured` or `ok`."""
         if topic in self.verification.missing:
             return "missing"
         return "misconfigured" if topic.name in self.verification.misconfigured_topics else "ok"
@@ -153,8 +153,8 @@ def initialize(
 ) -> tuple[InternalTopic, ...]:
     """Create the internal topics of an application that has none, or complete them if the parameters allow it.
 
-    timeout_s: for everything; without it, half of `max.poll.interval.ms` for looking, and again for creating. Returns the topics
-    that were created. Raises what `look`, `topics_to_create` and `create_topics` raise; then none has been created.
+    timeout_s: for everything; without it, half of `max.poll.interval.ms` each for the description and the creation. Returns the
+    created topics. Raises what `describe_internal_topics`, `topics_to_create` and `create_topics` raise; then none was created.
     """
     each_s = config.max_poll_interval_ms / 2000
     deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
@@ -165,7 +165,7 @@ def initialize(
 
 
 def require_initialized(description: InternalTopicsDescription) -> None:
-    """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
+    """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless all internal topics exist, well configured."""
     if missing := description.verification.missing:
         raise MissingInternalTopicsError(
             [topic.name for topic in missing],
@@ -176,10 +176,10 @@ def require_initialized(description: InternalTopicsDescription) -> None:
 
 
 def prepare_for_start(description: InternalTopicsDescription, config: StreamsConfig, admin: Admin) -> None:
-    """What a start does about internal topics: in manual mode `require_initialized`; in automatic mode create what is missing,
-    and set what is set wrongly, with a warning in the log.
+    """Prepare the internal topics for a start: in manual mode `require_initialized`; in automatic mode create missing topics, and
+    correct wrong settings, with a warning in the log.
 
-    Raises, in automatic mode, MisconfiguredInternalTopicError for what cannot be put right: a wrong number of partitions.
+    Raises, in automatic mode, MisconfiguredInternalTopicError for what cannot be corrected: a wrong number of partitions.
     """
     if config.internal_topics_setup == MANUAL_SETUP:
         require_initialized(description)
@@ -189,9 +189,7 @@ def prepare_for_start(description: InternalTopicsDescription, config: StreamsCon
 
 
 def create_missing(description: InternalTopicsDescription, config: StreamsConfig, admin: Admin) -> None:
-    """Create the internal topics that are not there; another instance may do the same at the same time. Raises as
-    `create_topics`.
-    """
+    """Create the missing internal topics; another instance may do so at the same time. Raises as `create_topics`."""
     missing = description.verification.missing
     if 0 < len(missing) < len(description.topics):
         log.warning("Internal topics are missing and are created again, empty: %s.", _names(missing))
@@ -200,9 +198,9 @@ def create_missing(description: InternalTopicsDescription, config: StreamsConfig
 
 
 def correct_settings(description: InternalTopicsDescription, admin: Admin) -> None:
-    """Set what is set wrongly of internal topics; what this principal may not set is logged.
+    """Correct wrong settings of internal topics; settings that this principal may not alter are logged.
 
-    Raises MisconfiguredInternalTopicError for a wrong number of partitions, before anything has been set.
+    Raises MisconfiguredInternalTopicError for a wrong number of partitions, before anything has been altered.
     """
     if wrong := [problem for problem in description.verification.misconfigured if not problem.settings]:
         names = list(dict.fromkeys(problem.topic for problem in wrong))

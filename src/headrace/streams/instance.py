@@ -1,4 +1,4 @@
-"""An application at work: its topics verified, its place in the group, and the engine while it is the active instance."""
+"""One instance of a running application: verifies its topics, joins the group, and runs the engine while it is active."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from headrace.streams.topology import Topology
 log = structlog.get_logger(__name__)
 
 _CLOSE_TIMEOUT_S, _RESTART_TIMEOUT_S = 60.0, 15.0
-# What a coordinator answers to a member that it knows no more: Kafka Streams' TaskMigratedException.
+# The errors of a coordinator for a member that was removed: Kafka Streams' TaskMigratedException.
 _MIGRATED = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
 
 class StreamThreadExceptionResponse(StrEnum):
-    """What follows an error that ended the work (KIP-671)."""
+    """The response to an error that stopped processing (KIP-671)."""
 
     REPLACE_THREAD = "replace_thread"
     SHUTDOWN_CLIENT = "shutdown_client"
@@ -42,7 +42,7 @@ Handler = Callable[[BaseException], StreamThreadExceptionResponse]
 
 
 class StreamsInstance:
-    """The life of one instance. admin: gives the admin client."""
+    """The life cycle of one instance. admin: returns the admin client."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, admin: Callable[[], Admin]) -> None:
         self.states = StateMachine()
@@ -55,13 +55,13 @@ class StreamsInstance:
         self._engine: Engine | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
-        self._standby = threading.Event()  # another instance is to have the work
-        self._verify_topics_now = threading.Event()  # something does not work, and the topics may be why
+        self._standby = threading.Event()  # another instance becomes active
+        self._verify_topics_now = threading.Event()  # a batch failed, maybe because of its topics
         self._monitor_thread: threading.Thread | None = None
 
     @property
     def is_active(self) -> bool:
-        """Whether this instance has the work."""
+        """Whether this instance is the active one."""
         return self._engine is not None
 
     def require_created(self, method: str) -> None:
@@ -94,7 +94,7 @@ class StreamsInstance:
         self._monitor_thread.start()
 
     def close(self, timeout_s: float | None) -> bool:
-        """End the work and leave the group."""
+        """Stop the engine and leave the group."""
         state = self.states.state
         if state in (State.NOT_RUNNING, State.ERROR):
             return True
@@ -105,24 +105,24 @@ class StreamsInstance:
         return ended
 
     def pause(self) -> None:
-        """Begin no further batch."""
+        """Start no further batch."""
         self.paused = True
         if engine := self._engine:
             engine.pause()
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue after `pause`."""
         self.paused = False
         if engine := self._engine:
             engine.resume()
 
     def clean_up(self) -> None:
-        """Nothing is left on disk by an instance that has ended; refused while the application runs, as in Kafka."""
+        """Does nothing: a closed instance has deleted its state. Raises StreamsError while the application runs, as in Kafka."""
         if self.states.state.is_running_or_rebalancing():
             raise StreamsError("Cannot clean up while running.")
 
     def store(self, name: str) -> ReadOnlyStore:
-        """A store of the running engine."""
+        """A store of the running engine. Raises StreamsError if there is none."""
         if name not in self._topology.stores and name not in self._topology.global_stores:
             raise StreamsError(f"Cannot get state store {name} because no such store is registered in the topology.")
         engine = self._engine
@@ -143,7 +143,7 @@ class StreamsInstance:
 
     # ------------------------------------------------------------------------------------------------ topics
     def _monitor_topics(self) -> None:
-        """Verify the topics again and again (KIP-698): what is wrong with them and stays so ends every instance."""
+        """Verify the topics periodically (KIP-698): a lasting problem stops every instance."""
         while not self._stopping.is_set():
             self._verify_topics_now.wait(self._config.metadata_max_age_ms / 1000)
             self._verify_topics_now.clear()
@@ -151,7 +151,7 @@ class StreamsInstance:
                 return
             try:
                 if self._topic_monitor.verify(self._engine):
-                    log.info("What there is to read has changed: the work starts again", application=self._config.application_id)
+                    log.info("The source topics have changed: the engine is restarted", application=self._config.application_id)
                     self._restart_engine()
             except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
                 log.warning("The topics could not be verified: %s", failure)
@@ -180,12 +180,12 @@ class StreamsInstance:
         self._member.join()
 
     def _on_role_change(self, active: bool) -> None:
-        """On the member's thread: the work itself begins and ends on others."""
+        """Called on the member's thread; the engine starts and stops on other threads."""
         if active:
             self._standby.clear()
             threading.Thread(target=self._start_engine, name="streams-begin", daemon=True).start()
         else:
-            self._standby.set()  # before the lock, which a beginning holds while it waits for a schema registry
+            self._standby.set()  # before the lock, which a starting engine holds while it waits for a schema registry
             with self._lock:
                 engine, self._engine = self._engine, None
             if engine is not None:
@@ -222,7 +222,7 @@ class StreamsInstance:
 
     # ------------------------------------------------------------------------------------------------ end
     def _on_error(self, error: BaseException) -> None:
-        """What follows an error, on the thread that had it."""
+        """Handle an error, on the thread that raised it."""
         if self._stopping.is_set():
             return
         if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
@@ -240,7 +240,7 @@ class StreamsInstance:
         self._shut_down_with_error()
 
     def _restart_engine(self) -> None:
-        """Restore and go on, if this instance is still the active one."""
+        """Restore the stores and continue, if this instance is still the active one."""
         with self._lock:
             engine, self._engine = self._engine, None
         if engine is not None:

@@ -1,4 +1,4 @@
-"""Which internal topics a topology has on a cluster, with how many partitions and which settings: derived, nothing is asked.
+"""The internal topics of a topology on a cluster, with partitions and settings: computed, without a request to the cluster.
 
 Kafka derives the same from its topology while a group rebalances (`RepartitionTopics`, `ChangelogTopics`).
 """
@@ -23,7 +23,7 @@ _MAX_NAME = 249
 
 
 class TopicKind(StrEnum):
-    """What an internal topic is for; what is verified depends on it."""
+    """The purpose of an internal topic, which decides what is verified."""
 
     REPARTITION = "repartition"
     CHANGELOG = "changelog"
@@ -41,7 +41,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic that the application needs and nobody else writes to. `replication_factor` −1: the broker's default."""
+    """A topic that only the application itself writes to. `replication_factor` −1: the broker's default."""
 
     name: str
     kind: TopicKind
@@ -72,7 +72,9 @@ def derive(topology: Topology, config: StreamsConfig, count: Count, existing_top
 
 
 def subtopologies(topology: Topology, prefix: str, existing_topics: Iterable[str] = ()) -> list[Subtopology]:
-    """The sub-topologies that read something, global ones left out. prefix: of internal topics; existing_topics: for patterns."""
+    """The sub-topologies that have source topics, without global ones. prefix: of internal topics; existing_topics: for
+    patterns.
+    """
     topics = list(existing_topics)
     all_subtopologies = []
     for number, names in enumerate(topology.groups()):
@@ -96,7 +98,7 @@ def subtopologies(topology: Topology, prefix: str, existing_topics: Iterable[str
 
 
 def external_topics(topology: Topology, existing_topics: Iterable[str]) -> list[str]:
-    """The topics that are read and not written by the application itself, those of global tables too.
+    """The source topics that the application does not write itself, including those of global tables.
 
     existing_topics: those of the cluster. Raises MissingSourceTopicError for those that are not among them.
     """
@@ -121,9 +123,9 @@ def copartition_groups(topology: Topology, prefix: str, existing_topics: Iterabl
 
 
 def check_copartitioned(topology: Topology, count: Count, existing_topics: Iterable[str] = ()) -> None:
-    """Raise TopologyError if source topics that are joined as they are differ in their numbers of partitions.
+    """Raise TopologyError if source topics that are joined directly differ in their numbers of partitions.
 
-    Kafka finds out only if the topology has a repartition topic as well; then `derive` has found it.
+    Kafka checks this only if the topology has a repartition topic as well; then `derive` has checked it.
     """
     for group in copartition_groups(topology, "", existing_topics):
         external = {topic: partitions for topic in group if (partitions := count(topic)) is not None}
@@ -137,13 +139,13 @@ def _read(source: SourceNode, existing_topics: list[str]) -> list[str]:
 
 
 def full_name(topology: Topology, prefix: str, topic: str) -> str:
-    """What a topic of a topology is called on the cluster. prefix: of internal topics."""
+    """The name of a topology's topic on the cluster. prefix: of internal topics."""
     return f"{prefix}-{topic}" if topic in topology.repartition_topics else topic
 
 
 def changelog_name(topology: Topology, prefix: str, store: str) -> str | None:
-    """What the changelog of a store is called on the cluster; None if it has none of its own: logging is off, the topic of its
-    table serves as one, or the store is global.
+    """The name of a store's changelog on the cluster; None without a changelog of its own: logging is off, the source topic of
+    its table serves as one, or the store is global.
     """
     logged = store in topology.stores and topology.stores[store].logging_enabled and store not in topology.source_changelogs
     return f"{prefix}-{store}-changelog" if logged else None

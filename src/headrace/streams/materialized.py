@@ -1,4 +1,4 @@
-"""How the result of an operator is kept: Kafka's `Materialized`."""
+"""How the result of an operator is stored: Kafka's `Materialized`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Materialized:
         return replace(self, caching_enabled=False)
 
     def with_retention(self, retention: Duration) -> Materialized:
-        """With a time that windows are kept for. Raises ArgumentError if it is negative."""
+        """With a retention of windows. Raises ArgumentError if it is negative."""
         retention_ms = milliseconds(retention, "retention")
         if retention_ms < 0:
             raise ArgumentError("Retention must not be negative.")
@@ -86,7 +86,7 @@ class Materialized:
 
     @property
     def versioned(self) -> bool:
-        """Whether the store keeps values with their time."""
+        """Whether the store is versioned."""
         return self.supplier is not None and self.supplier.kind is StoreKind.VERSIONED
 
 
@@ -132,7 +132,7 @@ class MaterializedInternal:
 
 
 def materialized_internal(materialized: Materialized, graph: Graph, prefix: str) -> MaterializedInternal:
-    """Give a store its name: its own, or a generated one, which takes a number and is noted as not named explicitly."""
+    """A Materialized with a store name: the user's, or a generated one, which takes a number and is recorded as generated."""
     if materialized.name is not None:
         return MaterializedInternal(materialized, materialized.name, materialized.name)
     name = graph.names.store(prefix)

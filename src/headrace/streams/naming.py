@@ -43,11 +43,11 @@ class Names:
         return self.processor(prefix + STATE_STORE)
 
     def name_or_generated(self, name: str | None, prefix: str) -> str:
-        """The given name, or a generated one; takes a number in both cases."""
+        """The name, or a generated one if it is None; takes a number in both cases."""
         generated = self.processor(prefix)
         return generated if name is None else name
 
     def suffixed_or_generated(self, name: str | None, suffix: str, prefix: str) -> str:
-        """The given name with a suffix, or a generated one; takes a number in both cases."""
+        """The name with a suffix, or a generated one if it is None; takes a number in both cases."""
         generated = self.processor(prefix)
         return generated if name is None else valid_name(name + suffix)

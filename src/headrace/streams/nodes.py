@@ -22,13 +22,13 @@ class SourceNode:
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """None."""
+        """A source has no parents."""
         return ()
 
 
 @dataclass(frozen=True)
 class ProcessorNode:
-    """Does something with the records of its parents; `stores`: the names of those it uses."""
+    """Processes the records of its parents; `stores`: the names of the stores that it uses."""
 
     name: str
     parents: tuple[str, ...]
@@ -38,7 +38,7 @@ class ProcessorNode:
 
 @dataclass(frozen=True)
 class SinkNode:
-    """Writes to a topic, or where the function says for each record."""
+    """Writes to a topic, or to the topic that the function returns for each record."""
 
     name: str
     parents: tuple[str, ...]
@@ -51,8 +51,8 @@ Node = SourceNode | ProcessorNode | SinkNode
 
 @dataclass(frozen=True)
 class RepartitionTopic:
-    """An internal topic between two sub-topologies, as yet without the application's id."""
+    """An internal topic between two sub-topologies; its name is without the application's id."""
 
     name: str
     partitions: int | None = None
-    """None if they follow from what is upstream."""
+    """None if they are derived from upstream topics."""

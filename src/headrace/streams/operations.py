@@ -1,7 +1,7 @@
-"""What the processors of a topology do: one frozen value per kind, with the user's functions as they were given.
+"""The operations of processors: one frozen value per kind, with the user's functions.
 
-This is where a compiler takes over: it reads the operations of a `Topology` (`ProcessorNode.operation`) and turns them into
-Columns. Nothing here computes anything. Functions are called with Columns then; a value mapper may take the key first.
+The engine compiles the operations of a `Topology` (`ProcessorNode.operation`) to Columns: it calls the functions with Columns. A
+value mapper may take the key as its first parameter.
 """
 
 from __future__ import annotations
@@ -123,14 +123,14 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class RepartitionFilter:
-    """Before a repartition topic: drops records without a key, unless a left or outer join behind it wants them (KIP-962)."""
+    """Before a repartition topic: drops records without a key, unless a left or outer join behind it needs them (KIP-962)."""
 
     drops_null_keys: bool = False
 
 
 @dataclass(frozen=True)
 class UserProcessor:
-    """A processor of the user's; `keeps_key`: of `process_values`."""
+    """A user processor; `keeps_key`: of `process_values`."""
 
     supplier: Any
     keeps_key: bool = False
@@ -143,7 +143,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Reduce:
-    """Two values become one; of a table `subtractor` takes an old value out."""
+    """Combines two values; for a table `subtractor` removes an old value."""
 
     reducer: Function
     subtractor: Function | None = None
@@ -151,7 +151,7 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Fold:
-    """A value is added to an aggregate; `merger` joins two sessions, of a table `subtractor` takes an old value out."""
+    """Adds a value to an aggregate; `merger` merges two sessions, for a table `subtractor` removes an old value."""
 
     initializer: Function
     aggregator: Function
@@ -189,7 +189,7 @@ class CogroupMerge:
 
 @dataclass(frozen=True)
 class JoinBuffer:
-    """Keeps the records of one side of a stream-stream join."""
+    """Stores the records of one side of a stream-stream join."""
 
     store: str
     windows: JoinWindows
@@ -241,14 +241,14 @@ class GlobalTableJoin:
 
 @dataclass(frozen=True)
 class TableSource:
-    """Records become changes of a table; `store` is kept only if something needs it."""
+    """Turns records into changes of a table; `store` is materialized only if an operator needs it."""
 
     store: str
 
 
 @dataclass(frozen=True)
 class ToStream:
-    """Changes of a table become records."""
+    """Turns changes of a table into records."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class TableMapValues:
 
 @dataclass(frozen=True)
 class TableTransformValues:
-    """A new value per row, by a transformer of the user's with state."""
+    """A new value per row, by a stateful user transformer."""
 
     supplier: Any
     store: str | None
@@ -287,7 +287,7 @@ class Suppress:
 
 @dataclass(frozen=True)
 class TableGroupBy:
-    """A new key and value per row; the old ones are taken out of their group."""
+    """A new key and value per row; the old ones are removed from their group."""
 
     selector: Function
 

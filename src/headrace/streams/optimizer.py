@@ -1,4 +1,4 @@
-"""What happens to the graph before it is written: duplicate sources become one, and Kafka's four optimizations.
+"""Rewrites of the graph before it is written: merges duplicate sources, and applies Kafka's optimizations.
 
 `topology.optimization`: `reuse.ktable.source.topics` (a table's own topic is its changelog), `merge.repartition.topics` (one
 repartition topic behind an operator that changes keys), `single.store.self.join`; `all` of them, or `none`.
@@ -41,7 +41,7 @@ def optimize(graph: Graph, optimizations: Collection[str]) -> None:
 
 
 def _merge_sources(graph: Graph) -> None:
-    """A topic or pattern is read once, whoever asks for it."""
+    """Merge sources of the same topic or pattern."""
     by_topic: dict[str, StreamSource] = {}
     by_pattern: dict[tuple[str, int], StreamSource] = {}
     for node in [node for node in graph.root.children if isinstance(node, StreamSource)]:
@@ -63,7 +63,7 @@ def _merge_sources(graph: Graph) -> None:
 
 
 def _merge_repartitions(graph: Graph) -> None:
-    """One topic for all operators that need the key behind the operator that has changed it."""
+    """Use one repartition topic for all operators that need the key behind the operator that changed it."""
     for changing, topics in _repartitions_by_cause(graph).items():
         if not topics:
             continue
@@ -106,13 +106,13 @@ def _repartitions_by_cause(graph: Graph) -> Repartitions:
 
 
 def _key_changing_operator(topic: Repartition) -> GraphNode | None:
-    """The operator that has changed the key, unless one behind it has changed the value: that would be lost."""
+    """The operator that changed the key; None if one behind it changed the value, which would be lost."""
     changing = _first_upstream(topic, lambda node: node.changes_key)
     return changing if changing is _first_upstream(topic, lambda node: node.changes_key or node.changes_value) else None
 
 
 def _below_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
-    """Where streams are merged after their keys have changed, the topic comes behind the merge."""
+    """Move repartition topics of merged streams behind the merge."""
     causes: dict[GraphNode, list[GraphNode]] = {}
     for merge in merges:
         causes[merge] = [
@@ -129,7 +129,7 @@ def _below_merges(topics_by_cause: Repartitions, merges: Collection[GraphNode]) 
 
 
 def _first_upstream(node: GraphNode, matches: Callable[[GraphNode], object]) -> GraphNode | None:
-    """The first node from here up for which this holds, one way to its end and then the next (KAFKA-20264)."""
+    """The first matching node from here upstream, depth first (KAFKA-20264)."""
     if matches(node):
         return node
     for parent in node.parents:
@@ -139,7 +139,7 @@ def _first_upstream(node: GraphNode, matches: Callable[[GraphNode], object]) -> 
 
 
 def _self_join(node: GraphNode, visited: set[GraphNode]) -> None:
-    """A stream joined with itself needs one buffer."""
+    """Use one buffer for a stream joined with itself."""
     visited.add(node)
     if isinstance(node, StreamStreamJoin) and len(node.parents) == 1:
         (parent,) = node.parents
@@ -155,7 +155,7 @@ def _self_join(node: GraphNode, visited: set[GraphNode]) -> None:
 
 
 def _drop_null_keys(graph: Graph) -> None:
-    """Records without a key need not be repartitioned, unless a left or outer join behind wants them."""
+    """Let repartition topics drop records without a key, unless a left or outer join behind them needs those."""
     keeping_null_keys: set[GraphNode] = set()
     visited: set[GraphNode] = set()
 

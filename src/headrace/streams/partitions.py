@@ -1,4 +1,4 @@
-"""How many partitions repartition topics have: what the user gave, what is co-partitioned with them, or what is upstream."""
+"""The numbers of partitions of repartition topics: set by the user, or derived from co-partitioned or upstream topics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.streams.topology import java_map
 
 @dataclass(frozen=True)
 class Subtopology:
-    """The topics of a part of the topology that has tasks of its own; names are those on the cluster."""
+    """The topics of a sub-topology, by their names on the cluster."""
 
     number: int
     sources: frozenset[str]
@@ -23,10 +23,10 @@ class Subtopology:
 def repartition_counts(
     groups: list[Subtopology], copartitioned: Iterable[frozenset[str]], sources: Mapping[str, int]
 ) -> dict[str, int]:
-    """The number of partitions of every repartition topic. sources: those of the topics that are there.
+    """The number of partitions of every repartition topic. sources: numbers of partitions of the existing topics.
 
-    Raises TopologyError for topics that have to be co-partitioned and are not (looked at, as in Kafka, only if there is a
-    repartition topic), TaskAssignmentError if a number follows from nothing.
+    Raises TopologyError for topics that have to be co-partitioned and are not (checked, as in Kafka, only if there is a
+    repartition topic), TaskAssignmentError if a number cannot be derived.
     """
     requested = {name: count for group in groups for name, count in group.repartitions.items()}
     if not requested:
@@ -40,15 +40,15 @@ def repartition_counts(
 
 @dataclass
 class PartitionCounts:
-    """What is known so far."""
+    """The numbers of partitions while they are derived."""
 
     sources: Mapping[str, int]
     enforced: frozenset[str]
-    """Repartition topics whose number the user gave."""
+    """Repartition topics whose number the user has set."""
     repartitions: dict[str, int | None] = field(default_factory=dict)
 
     def derive_from_upstream(self, groups: list[Subtopology]) -> None:
-        """Give each repartition topic the greatest number among the topics that are read where it is written."""
+        """Set each repartition topic to the greatest number among the source topics of the sub-topology that writes it."""
         while open_topics := [name for name, count in self.repartitions.items() if count is None]:
             progress = False
             for name in open_topics:
@@ -63,7 +63,7 @@ class PartitionCounts:
                 )
 
     def align_copartitioned(self, group: frozenset[str]) -> None:
-        """Give the repartition topics among co-partitioned topics one number. Raises TopologyError if that cannot be."""
+        """Set co-partitioned repartition topics to one number. Raises TopologyError if that is impossible."""
         repartition_topics = sorted(topic for topic in group if topic in self.repartitions)
         external = {topic: self.sources[topic] for topic in group if topic in self.sources}
         if external:
@@ -82,7 +82,7 @@ class PartitionCounts:
 
     @staticmethod
     def same(counts: Mapping[str, int]) -> int:
-        """The number that all topics have, 0 if there are none. Raises TopologyError if they differ."""
+        """The common number of partitions of topics, 0 if there are none. Raises TopologyError if they differ."""
         if len(set(counts.values())) > 1:
             raise TopologyError(f"Topics not co-partitioned: [{java_map(counts)}]")
         return next(iter(counts.values()), 0)

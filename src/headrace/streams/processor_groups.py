@@ -1,7 +1,7 @@
-"""What an operator of a topology needs of others, and which processors of the user's work together because they share stores.
+"""Dependencies between the operators of a topology, and groups of user processors that share stores.
 
-Kafka Streams takes a record through all operators before it takes the next one, so what one processor puts into a store another
-one finds there with the same record. Operators take whole batches here: processors with a common store do it as one operator.
+Kafka Streams passes a record through all operators before the next one, so a processor finds in a store what another processor
+put there for the same record. Operators process whole batches here: processors that share a store run as one operator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _OWNERS = (
 
 
 def owns_store(node: Node, store: str) -> bool:
-    """Whether a store is where an operator of the DSL keeps its result."""
+    """Whether a store holds the result of a DSL operator."""
     return isinstance(node, ProcessorNode) and isinstance(node.operation, _OWNERS) and node.operation.store == store
 
 
 def owned_stores(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
-    """Of a processor or transformer, the stores that are results of other operators, each with its operator."""
+    """The stores of a processor or transformer that hold results of other operators, each with its operator."""
     if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
         return {}
     others = [other for other in nodes if other != node]
@@ -30,7 +30,7 @@ def owned_stores(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
 
 
 def dependencies(node: Node) -> tuple[str, ...]:
-    """The nodes that come before a node: its parents, and those that it looks into."""
+    """The nodes that have to run before a node: its parents, and the tables that it looks up."""
     operation = node.operation if isinstance(node, ProcessorNode) else None
     if isinstance(operation, ops.StreamTableJoin | ops.SubscriptionJoin):
         return (*node.parents, operation.table)
@@ -40,10 +40,10 @@ def dependencies(node: Node) -> tuple[str, ...]:
 
 
 def processor_groups(nodes: Iterable[Node]) -> dict[str, frozenset[str]]:
-    """By processor that shares a store, the processors that work together with it, and itself.
+    """By processor that shares a store, its group: itself and the processors that run together with it.
 
-    Processors between two of a group belong to it. Another operator there cannot; it is in the group all the same, so that it can
-    be named (`refused`).
+    Processors between two of a group belong to it. Other operators there are unsupported; they are in the group too, so that
+    `unsupported` can name them.
     """
     all_nodes = list(nodes)
     groups = _sharing_stores(all_nodes)
@@ -65,7 +65,7 @@ def _sharing_stores(nodes: list[Node]) -> dict[str, frozenset[str]]:
 
 
 def _united(groups: Mapping[str, frozenset[str]], more: Iterable[Iterable[str]]) -> dict[str, frozenset[str]]:
-    """Groups of which no two have a node in common."""
+    """Merge groups that have a node in common."""
     united: dict[str, frozenset[str]] = {}
     for names in (*groups.values(), *map(frozenset, more)):
         whole = names.union(*(united[name] for name in names if name in united))
@@ -75,7 +75,7 @@ def _united(groups: Mapping[str, frozenset[str]], more: Iterable[Iterable[str]])
 
 
 def _with_nodes_between(nodes: list[Node], groups: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """The groups with everything that comes both before and behind one of them."""
+    """The groups with all nodes that are both upstream and downstream of one of them."""
     after: dict[str, set[str]] = {node.name: set() for node in nodes}
     for node in nodes:
         for other in (*dependencies(node), *owned_stores(node, nodes).values()):
@@ -87,7 +87,7 @@ def _with_nodes_between(nodes: list[Node], groups: Mapping[str, frozenset[str]])
 
 
 def _downstream(name: str, after: Mapping[str, set[str]], groups: Mapping[str, frozenset[str]]) -> set[str]:
-    """What comes behind a node, where a group is one node."""
+    """The nodes downstream of a node, where a group counts as one node."""
     reached, waiting = set[str](), list(groups.get(name, (name,)))
     while waiting:
         new = {member for follower in after[waiting.pop()] for member in groups.get(follower, (follower,))} - reached

@@ -1,7 +1,7 @@
 """The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore, SessionStore and VersionedKeyValueStore.
 
-A store shows what it held before the batch, and over that what the processor, or those that share stores with it, have changed
-since. What is changed goes with the rows of the batch into the changelog and, when all of it is written, into the store.
+A store has the rows from before the batch, overlaid with the changes of the processor and of those that share stores with it.
+Changes are written to the changelog with the other results of the batch, and to the store after that.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 PUT_RETURN_CODE_NOT_PUT = -(1 << 63)
-"""What `VersionedKeyValueStore.put` returns for a version that it does not take."""
+"""Returned by `VersionedKeyValueStore.put` for a version that it rejects."""
 _LONG, _NUMBER = 8, b"\0\0\0\0"  # behind the start of a window stands a number, which is always 0 here
 
 
 @dataclass(frozen=True)
 class ValueAndTimestamp:
-    """What a store with timestamps has for a key."""
+    """The row of a key in a store with timestamps."""
 
     value: Any
     timestamp: int
@@ -34,7 +34,7 @@ class ValueAndTimestamp:
 
 @dataclass(frozen=True)
 class ValueTimestampHeaders:
-    """What a store with headers has for a key, or for a key and window."""
+    """The row of a key, or of a key and window, in a store with headers."""
 
     value: Any
     timestamp: int
@@ -43,7 +43,7 @@ class ValueTimestampHeaders:
 
 @dataclass(frozen=True)
 class AggregationWithHeaders:
-    """What a store with headers has for a session."""
+    """The row of a session in a store with headers."""
 
     aggregation: Any
     headers: Headers = ()
@@ -55,13 +55,13 @@ class VersionedRecord:
 
     value: Any
     timestamp: int
-    """Since when it holds, in ms."""
+    """The start of its validity, in ms."""
     valid_to: int | None = None
-    """Until before when, None for the last one."""
+    """The end of its validity, exclusive; None for the last one."""
 
 
 class StoredRows(Protocol):
-    """The rows of a store before the batch: keys are bytes, with the task's partition in front of them."""
+    """The rows of a store before the batch: keys are bytes with the task's partition as a prefix."""
 
     def get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Rows by their keys."""
@@ -77,19 +77,19 @@ class StoreAccess:
     """A store that a processor uses."""
 
     store: StateStore
-    """With the serdes that it is kept with."""
+    """With the serdes of its rows."""
     kinds: tuple[DataType, DataType]
-    """Of its keys and values."""
+    """The types of its keys and values."""
     socket: str
-    """Where its rows are."""
+    """The socket that serves its rows."""
     is_global: bool = False
-    """Whether it is global: kept under partition 0, and only read."""
+    """Whether it is global: stored under partition 0, and read-only."""
     read_only: bool = False
-    """Whether it is another operator's."""
+    """Whether it is the store of another operator."""
 
 
 class ChangedRows:
-    """The rows of a store for one task, with what has changed in this batch. A row is its time (8 bytes) and its value."""
+    """The rows of a store for one task, with the changes of this batch. A row is its time (8 bytes) and its value."""
 
     def __init__(self, stored: StoredRows, store: str, partition: int) -> None:
         self._stored, self._store = stored, store
@@ -98,12 +98,12 @@ class ChangedRows:
         self.changes: dict[bytes, tuple[bytes | None, int]] = {}
         """By key, the value (None: deleted) and the time."""
         self.stream_time = -1
-        """The greatest time that the store has got: since when a version holds, where a window begins or a session ends."""
+        """The greatest time put into the store: of a version, the start of a window or the end of a session."""
         self.dropped: list[int] = []
-        """The times of what came too late for the store."""
+        """The times of expired puts."""
 
     def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
-        """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
+        """Value and time of a key. ahead: keys of the next look-ups, which are fetched with the same request."""
         if key in self.changes:
             value, time = self.changes[key]
             return None if value is None else (value, time)
@@ -119,7 +119,7 @@ class ChangedRows:
         self.changes[key] = (value, time)
 
     def scan(self, start: bytes, end: bytes | None, backwards: bool = False) -> Iterator[tuple[bytes, bytes, int]]:
-        """Key, value and time of the rows from a key on, before another one (None: to the last), as they are now."""
+        """Key, value and time of the current rows from a key to another one, exclusive (None: to the last)."""
         changed = {key: row for key, row in self.changes.items() if key >= start and (end is None or key < end)}
         stop = self._after if end is None else self._prefix + end
         stored = ((key[4:], *_split(row)) for key, row in self._stored.scan(self._store, self._prefix + start, stop, backwards))
@@ -128,7 +128,7 @@ class ChangedRows:
         return heapq.merge(unchanged, new, key=lambda row: row[0], reverse=backwards)
 
     def previous_rows(self) -> dict[bytes, bytes | None]:
-        """The rows that were there before the batch, of all keys that have changed."""
+        """The rows from before the batch, of all changed keys."""
         missing = [key for key in self.changes if key not in self._known]
         if missing:
             self._known.update(zip(missing, self._stored.get(self._store, [self._prefix + k for k in missing]), strict=True))
@@ -140,7 +140,7 @@ def _split(row: bytes) -> tuple[bytes, int]:
 
 
 class _ProcessorStore:
-    """What all stores have. time: gives the time of the record that is processed now; ahead: the keys that may come next."""
+    """Shared by all stores. time: returns the timestamp of the current record; ahead: returns keys of the next records."""
 
     def __init__(
         self, access: StoreAccess, rows: ChangedRows, time: Callable[[], int], ahead: Callable[[Any], Iterable[Any]]
@@ -177,7 +177,7 @@ class _ProcessorStore:
         self._rows.put(key, encoded, self._time() if timestamp is None else timestamp)
 
     def _is_retained(self, time: int) -> bool:
-        """Whether a window that begins, or a session that ends, at a time is still kept, which moves stream time on."""
+        """Whether a window that begins, or a session that ends, at a time is retained; advances stream time."""
         self._check_writes()
         self._rows.stream_time = max(self._rows.stream_time, time)
         if time < self._retained_from:
@@ -186,7 +186,7 @@ class _ProcessorStore:
 
     @property
     def _retained_from(self) -> int:
-        """The time from which windows and sessions are kept; what is before it may be there still, and is not shown."""
+        """The time from which windows and sessions are retained; older rows may still exist, and are not returned."""
         return self._rows.stream_time - self._retention + 1
 
     def _as_value(self, value: bytes, time: int) -> Any:
@@ -198,7 +198,7 @@ class _ProcessorStore:
 
 
 class KeyValueStore(_ProcessorStore):
-    """The latest value of each key. A store with timestamps gives and takes `ValueAndTimestamp`, one with headers
+    """The latest value of each key. The values of a store with timestamps are `ValueAndTimestamp`, with headers
     `ValueTimestampHeaders`.
     """
 
@@ -212,7 +212,7 @@ class KeyValueStore(_ProcessorStore):
         self._put(self._bytes(key), value)
 
     def put_if_absent(self, key: Any, value: Any) -> Any:
-        """Set the value of a key that has none; returns the one that it had."""
+        """Set the value of a key that has none; returns the previous value."""
         current = self.get(key)
         if current is None:
             self.put(key, value)
@@ -224,7 +224,7 @@ class KeyValueStore(_ProcessorStore):
             self.put(key, value)
 
     def delete(self, key: Any) -> Any:
-        """Delete a key; returns the value that it had."""
+        """Delete a key; returns the previous value."""
         current = self.get(key)
         self.put(key, None)
         return current
@@ -246,7 +246,7 @@ class KeyValueStore(_ProcessorStore):
         return self._between(None, None, True)
 
     def approximate_num_entries(self) -> int:
-        """How many keys there are; exact here."""
+        """The number of keys; exact here."""
         return sum(1 for _ in self._rows.scan(b"", None))
 
     def _between(self, low: Any, high: Any, backwards: bool) -> Iterator[tuple[Any, Any]]:
@@ -258,7 +258,7 @@ class WindowStore(_ProcessorStore):
     """Values of keys and windows, by the start of the window in ms."""
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
-        """Set the value of a window; None deletes it. One that has expired is left out."""
+        """Set the value of a window; None deletes it. Expired windows are ignored."""
         row = self._bytes(key) + _long(window_start) + _NUMBER
         if self._is_retained(window_start):
             self._put(row, value)
@@ -292,7 +292,7 @@ class SessionStore(_ProcessorStore):
     """Values of keys and sessions: a session is (key, start, end), in ms."""
 
     def put(self, session: tuple[Any, int, int], value: Any) -> None:
-        """Set the value of a session; None deletes it. One that has expired is left out."""
+        """Set the value of a session; None deletes it. Expired sessions are ignored."""
         key, start, end = session
         row = self._bytes(key) + _long(end) + _long(start)
         if self._is_retained(end):
@@ -324,11 +324,11 @@ class SessionStore(_ProcessorStore):
 
 
 class VersionedKeyValueStore(_ProcessorStore):
-    """Every version of each key's value, for as long as the store keeps history."""
+    """Every version of each key's value, for the store's history retention."""
 
     def put(self, key: Any, value: Any, timestamp: int) -> int | None:
-        """Set the value that a key has from a time on; None deletes it. Returns until before when it holds: None for the last
-        version, and PUT_RETURN_CODE_NOT_PUT for one that comes too late.
+        """Set the value of a key from a time on; None deletes it. Returns the end of its validity, exclusive: None for the last
+        version, and PUT_RETURN_CODE_NOT_PUT for an expired one.
         """
         self._check_writes()
         prefix, encoded = self._bytes(key), self._value(value)
@@ -339,7 +339,7 @@ class VersionedKeyValueStore(_ProcessorStore):
         return next((_last_long(row_key) for row_key, _, _ in self._versions(prefix, timestamp + 1, None)), None)
 
     def get(self, key: Any, as_of_timestamp: int | None = None) -> VersionedRecord | None:
-        """The version of a time, or the last one; None if there is none, or history does not reach back so far."""
+        """The version at a time, or the last one; None if there is none, or history does not reach back so far."""
         prefix = self._bytes(key)
         version = next(self._versions(prefix, 0, as_of_timestamp, backwards=True), None)
         if version is None:
@@ -351,7 +351,7 @@ class VersionedKeyValueStore(_ProcessorStore):
         return None if value is None else VersionedRecord(value, since, until)
 
     def delete(self, key: Any, timestamp: int) -> VersionedRecord | None:
-        """Delete a key from a time on; returns the version that it had then."""
+        """Delete a key from a time on; returns its version at that time."""
         version = self.get(key, timestamp)
         self.put(key, None, timestamp)
         return version
@@ -387,4 +387,4 @@ STORES: dict[StoreKind, type[_ProcessorStore]] = {
     StoreKind.SESSION: SessionStore,
     StoreKind.VERSIONED: VersionedKeyValueStore,
 }
-"""What a processor gets for a store of a kind."""
+"""The store class for each kind."""

@@ -1,9 +1,9 @@
-"""Processors of the user's: objects of Python that get record after record, and forward what they like (Kafka's Processor API).
+"""User processors: Python objects that get one record at a time, and forward records (Kafka's Processor API).
 
-What `process` takes is a supplier: something that is called without arguments for every task and batch, and gives an object with
-`process(record)`. It may have `init(context)` and `close()`. A class of one's own is a supplier of itself. The supplier, or the
-processor, may have `key_serde` and `value_serde`: what it forwards is of their types, else of the types that it gets. What has to
-outlast a batch belongs in a store.
+`process` takes a supplier: a callable without arguments that is called for every task and batch, and returns an object with
+`process(record)`; `init(context)` and `close()` are optional. A class is its own supplier. The supplier, or the processor, may
+have `key_serde` and `value_serde`: forwarded records have their types, else those of the input. State that has to outlast a
+batch belongs in a store.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Record:
 
 
 class PunctuationType(StrEnum):
-    """What a schedule goes by."""
+    """The time by which punctuations are called."""
 
     STREAM_TIME = "stream_time"
     WALL_CLOCK_TIME = "wall_clock_time"
@@ -55,45 +55,47 @@ class PunctuationType(StrEnum):
 
 @dataclass
 class Punctuation:
-    """Calls a function of a processor's every so often: Kafka's Cancellable."""
+    """Calls a function of a processor periodically: Kafka's Cancellable."""
 
     interval_ms: int
     kind: PunctuationType
     callback: Callable[[int], Any]
     due: int
-    """When it is called next, in ms."""
+    """The time of the next call, in ms."""
     cancelled: bool = False
 
     def cancel(self) -> None:
-        """Do not call it any more, in this batch; `init` has to know that for those that follow."""
+        """Stop the calls in this batch; `init` schedules again in the next one."""
         self.cancelled = True
 
     def punctuate(self, time: int) -> None:
-        """Call it if it is due; calls that have been missed are one."""
+        """Call it if it is due; several missed calls become one."""
         if not self.cancelled and self.due <= time:
             self.due += ((time - self.due) // self.interval_ms + 1) * self.interval_ms
             self.callback(time)
 
 
 class ProcessorContext:
-    """What a processor may do."""
+    """The context of a processor (Kafka's ProcessorContext)."""
 
     def __init__(
         self, partition: int, forward: Callable[[Record], None], stores: Mapping[str, Any], stream_time: int, now: int,
         dues: Mapping[int, int],
     ) -> None:  # fmt: skip
-        """stream_time: of the task, -1 if there is none; now: the clock's; dues: when schedules by it are due, by number."""
+        """stream_time: of the task, -1 if there is none; now: wall-clock time; dues: next calls by it, by number of the
+        schedule.
+        """
         self.partition = partition
         self.schedules: list[Punctuation] = []
         self.stream_time, self.now = stream_time, now
         self._forward, self._stores, self._dues = forward, stores, dues
 
     def forward(self, record: Record) -> None:
-        """Pass a record on to all that comes behind."""
+        """Forward a record to all children."""
         self._forward(record)
 
     def get_state_store(self, name: str) -> Any:
-        """A store that the processor is connected with, or a global one. Raises StreamsError for any other."""
+        """A store that is connected to the processor, or a global one. Raises StreamsError for any other."""
         if name not in self._stores:
             raise StreamsError(
                 f"The processor has no access to the store {name}: give its name to process(…), or connect it with "
@@ -102,10 +104,10 @@ class ProcessorContext:
         return self._stores[name]
 
     def schedule(self, interval: Duration, punctuation: PunctuationType, callback: Callable[[int], Any]) -> Punctuation:
-        """Call a function with the time (ms) every so often; only from `init`, which runs again with every batch.
+        """Call a function with the time (ms) periodically; only from `init`, which runs again with every batch.
 
-        By stream time as soon as a record has come to a multiple of the interval; by the clock whether records come or not.
-        Raises ArgumentError for less than a millisecond.
+        By stream time when it reaches a multiple of the interval; by wall-clock time with or without records. Raises
+        ArgumentError for less than a millisecond.
         """
         interval_ms = milliseconds(interval, "interval")
         if interval_ms < 1:
@@ -118,18 +120,18 @@ class ProcessorContext:
         return self.schedules[-1]
 
     def current_stream_time_ms(self) -> int:
-        """The greatest time of a record that came to this processor, -1 if none did."""
+        """The greatest timestamp of a record that this processor got, -1 if it got none."""
         return self.stream_time
 
     def current_system_time_ms(self) -> int:
-        """The clock's time when the batch began."""
+        """The wall-clock time at the start of the batch."""
         return self.now
 
     def commit(self) -> None:
-        """Nothing: everything is committed with its batch."""
+        """Does nothing: everything is committed with its batch."""
 
     def punctuate(self, punctuation: PunctuationType) -> None:
-        """Call what is due."""
+        """Call the schedules of this type that are due."""
         time = self.stream_time if punctuation is PunctuationType.STREAM_TIME else self.now
         for schedule in list(self.schedules):
             if schedule.kind is punctuation:

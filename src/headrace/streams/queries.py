@@ -1,4 +1,4 @@
-"""Reads of a state store from outside: `KafkaStreams.store` and the driver for tests give one."""
+"""Interactive queries: the read-only store that `KafkaStreams.store` and the test driver return."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _KEYED = (StoreKind.KEY_VALUE, StoreKind.VERSIONED)
 
 
 class ReadOnlyStore:
-    """A store as it was after the last batch. Keys and values are those of Python, in the order of the bytes of their keys.
+    """A store as of the last batch. Keys and values are Python's, in the order of the serialized keys.
 
-    Each call reads the range of keys that it asks for. What has expired by stream time and retention is not found. Methods raise
-    StreamsError for a store of another kind, and for a key that its serde does not write.
+    Each call reads only the requested range of keys. Expired windows (stream time less retention) are not returned. Methods raise
+    StreamsError for a store of another kind, and for a key that its serde cannot write.
     """
 
     def __init__(self, store: StateStore, open_reader: Callable[[], AbstractContextManager[StoreReader]]) -> None:
@@ -32,8 +32,7 @@ class ReadOnlyStore:
     def get(self, key: Any, as_of: int | None = None) -> Any:
         """The value of a key, None if there is none.
 
-        as_of: of a versioned store, the time (ms) that it is wanted of; else the last one. It is None where history does not
-        reach back so far.
+        as_of: for a versioned store, the time (ms) of the version; else the last one. None if history does not reach back so far.
         """
         self._require("get", *_KEYED)
         with self._open_reader() as reader:
@@ -105,7 +104,7 @@ class ReadOnlyStore:
             return self._rows(reader, [row for row in reader.rows_of_key(key, earliest_end) if row.times[1] <= latest_start])
 
     def approximate_num_entries(self) -> int:
-        """About how many rows there are: RocksDB's estimate, which takes changes that have not been merged yet for rows."""
+        """The estimated number of rows: RocksDB's estimate, which counts changes that have not been merged yet."""
         with self._open_reader() as reader:
             return reader.count()
 

@@ -1,6 +1,6 @@
-"""Headers that a store keeps with a value (KIP-1271): in front of the value's bytes, their length (4 bytes) and then each header.
+"""Headers that are stored with a value (KIP-1271): the length of all headers (4 bytes), each header, and then the value's bytes.
 
-A header is the length and the bytes of its name, and those of its value, -1 for none.
+A header is the length and the bytes of its name, and those of its value; length -1 for null.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Headers = tuple[tuple[str, bytes | None], ...]
-"""Names and values; Kafka has null as a value too."""
+"""Names and values; a value may be None, as in Kafka."""
 
 
 def prepend_headers(headers: Iterable[tuple[str, bytes | None]], value: bytes) -> bytes:

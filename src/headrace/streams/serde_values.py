@@ -1,4 +1,4 @@
-"""Serdes for single values of Python: what processors and queries take from a store and put there, without a query of Spark.
+"""Serdes for single Python values, without Spark: for processors and interactive queries.
 
 The bytes are those of `headrace.streams.engine.formats`. Structs of JSON with a schema are Spark's `Row`.
 """
@@ -26,7 +26,7 @@ _NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float
 
 
 def encoder(serde: Serde) -> Encode:
-    """What makes bytes of a value; None stays None. Raises StreamsError for a serde that it cannot."""
+    """A function from a value to bytes; None stays None. Raises StreamsError for an unsupported serde."""
     if serde.name in _NUMBERS:
         pack = struct.Struct(_NUMBERS[serde.name]).pack
         return lambda value: None if value is None else pack(value)
@@ -40,7 +40,7 @@ def encoder(serde: Serde) -> Encode:
 
 
 def decoder(serde: Serde, kind: DataType) -> Decode:
-    """What makes a value of bytes; None stays None. kind: the type of its values. Raises StreamsError where it cannot."""
+    """A function from bytes to a value; None stays None. kind: the type of values. Raises StreamsError if unsupported."""
     if serde.name in _NUMBERS:
         unpack = struct.Struct(_NUMBERS[serde.name]).unpack
         return lambda source: None if source is None else unpack(source)[0]
@@ -54,7 +54,7 @@ def decoder(serde: Serde, kind: DataType) -> Decode:
 
 
 def decodes_in_python(serde: Serde) -> bool:
-    """Whether `decoder` gives what Spark gives for it: not for a VARIANT, nor for JSON with times, decimals or bytes in it."""
+    """Whether `decoder` returns the same values as Spark: not for VARIANT, nor for JSON with times, decimals or bytes."""
     if type(serde) is not Serde or serde.name not in (*_NUMBERS, "string", "byte_array", "json"):
         return False
     return serde.name != "json" or not (serde.schema is None or _NEEDS_SPARK.search(serde.schema.lower()))
@@ -69,7 +69,7 @@ def _unknown(serde: Serde) -> StreamsError:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for a value, as Spark writes it: fields that are NULL are left out."""
+    """The JSON value as Spark writes it: without NULL fields."""
     if hasattr(value, "asDict"):
         return {name: _plain(item) for name, item in value.asDict().items() if item is not None}
     if isinstance(value, dict):

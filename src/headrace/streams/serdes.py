@@ -1,7 +1,4 @@
-"""How bytes become keys and values: names of formats, which the compiler to Columns reads.
-
-A topology only carries them from operator to operator; nothing is read or written here.
-"""
+"""Serdes by name; the engine compiles them to Columns (`headrace.streams.engine.formats`)."""
 
 from __future__ import annotations
 
@@ -121,7 +118,7 @@ _NAMES = (*_KAFKA.values(), "json")
 
 
 def serde_from_config(setting: object) -> Serde | None:
-    """A serde by what a configuration says: a Serde, its name, or the class name of one of Kafka's; None for anything else."""
+    """The serde of a setting: a Serde, its name, or the class name of one of Kafka's; None for anything else."""
     if isinstance(setting, Serde):
         return setting
     text = str(setting or "")

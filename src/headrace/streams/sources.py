@@ -27,7 +27,7 @@ class StreamSource(GraphNode):
         self.consumed = consumed
 
     def absorb(self, other: StreamSource) -> None:
-        """Take over the children of a source of the same topics. Raises TopologyError for another reset policy."""
+        """Move the children of a source of the same topics here. Raises TopologyError for another reset policy."""
         if self.consumed.reset_policy != other.consumed.reset_policy:
             raise TopologyError("Can't configure different offset reset policies on the same input topic(s)")
         for child in list(other.children):
@@ -35,13 +35,13 @@ class StreamSource(GraphNode):
             self.add_child(child)
 
     def write(self, topology: Topology) -> None:
-        """A source."""
+        """Add a source."""
         topics = (self.topics,) if isinstance(self.topics, re.Pattern) else hash_order(self.topics, copied=True)
         topology.add_source(self.name, *topics, consumed=self.consumed)
 
 
 class TableSourceNode(GraphNode):
-    """`table` and `global_table`: a source, and the processor that makes changes of its records."""
+    """`table`: a source, and the processor that turns its records into changes."""
 
     def __init__(self, source: str, processor: str, topic: str, consumed: Consumed, view: SourceView) -> None:
         super().__init__(processor)
@@ -49,7 +49,7 @@ class TableSourceNode(GraphNode):
         self.reuses_source_topic = False
 
     def write(self, topology: Topology) -> None:
-        """A source, a processor, and its store if something needs it."""
+        """Add a source, a processor, and its store if an operator needs it."""
         store = self.view.store
         topology.add_source(self.source, self.topic, consumed=self.consumed)
         topology.add_operation(self.name, TableSource(store.name), (self.source,))
@@ -61,7 +61,7 @@ class TableSourceNode(GraphNode):
 
 
 class GlobalTableNode(GraphNode):
-    """`global_table` and `add_global_store`. `supplier`: the user's processor, None for a table."""
+    """`global_table` and `add_global_store`. `supplier`: of the user processor, None for a table."""
 
     def __init__(self, source: str, processor: str, topic: str, store: StateStore, supplier: Any = None) -> None:
         super().__init__(processor)
@@ -69,32 +69,32 @@ class GlobalTableNode(GraphNode):
         self.supplier = supplier
 
     def write(self, topology: Topology) -> None:
-        """A source and a processor that fills the store."""
+        """Add a source and a processor that fills the store."""
         supplier = TableSource(self.store.name) if self.supplier is None else self.supplier
         topology.add_global_store(self.store, self.source, self.topic, self.name, supplier)
 
 
 class StreamSink(GraphNode):
-    """`to`: a topic, or where a function says."""
+    """`to`: a topic, or a function that returns the topic of each record."""
 
     def __init__(self, name: str, topic: str | Callable[..., Any], produced: Produced) -> None:
         super().__init__(name)
         self.topic, self.produced = topic, produced
 
     def write(self, topology: Topology) -> None:
-        """A sink."""
+        """Add a sink."""
         topology.add_sink(self.name, self.topic, *self.parent_names, produced=self.produced)
 
 
 class StoreNode(GraphNode):
-    """`add_state_store`: a store that nothing uses yet."""
+    """`add_state_store`: a store that no operator uses yet."""
 
     def __init__(self, store: StateStore) -> None:
         super().__init__(store.name)
         self.store = store
 
     def write(self, topology: Topology) -> None:
-        """The store."""
+        """Add the store."""
         topology.add_state_store(self.store)
 
 
@@ -115,7 +115,7 @@ class Repartition(GraphNode):
         self.sink, self.filter, self.topic = sink, filter, topic
 
     def write(self, topology: Topology) -> None:
-        """The end of one sub-topology, and the beginning of another."""
+        """Add a filter and a sink, which end a sub-topology, and a source, which begins the next one."""
         topology.repartition_topics[self.topic] = RepartitionTopic(self.topic, self.partitions)
         parents = self.parent_names
         if self.filter is not None:

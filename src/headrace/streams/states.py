@@ -1,4 +1,4 @@
-"""The states of an application, and which may follow which: Kafka's `KafkaStreams.State`."""
+"""The states of an application and their valid transitions: Kafka's `KafkaStreams.State`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 class State(StrEnum):
-    """Where an application is in its life."""
+    """The state of an application."""
 
     CREATED = "CREATED"
     REBALANCING = "REBALANCING"
@@ -25,7 +25,7 @@ class State(StrEnum):
     ERROR = "ERROR"
 
     def is_running_or_rebalancing(self) -> bool:
-        """Whether the application is at work."""
+        """Whether the application is RUNNING or REBALANCING."""
         return self in (State.RUNNING, State.REBALANCING)
 
 
@@ -42,7 +42,7 @@ Listener = Callable[[State, State], None]
 
 
 class StateMachine:
-    """The present state; who is told of a new one gets the new and the old."""
+    """The current state; the listener gets the new and the old one."""
 
     def __init__(self) -> None:
         self._state = State.CREATED
@@ -51,17 +51,17 @@ class StateMachine:
 
     @property
     def state(self) -> State:
-        """The present state."""
+        """The current state."""
         return self._state
 
     def set_listener(self, listener: Listener | None) -> None:
-        """Set who is told. Raises StreamsError once the application has been started."""
+        """Set the listener. Raises StreamsError once the application has been started."""
         if self._state is not State.CREATED:
             raise StreamsError("Can only set StateListener before calling start(). Current state is: " + self._state)
         self._listener = listener
 
     def transition_to(self, new: State) -> bool:
-        """Go to a state; whether that was possible from the present one."""
+        """Change to a state; whether that is a valid transition from the current one."""
         with self._changed:
             old = self._state
             if new not in _VALID_TRANSITIONS[old] or new is old:
@@ -74,6 +74,6 @@ class StateMachine:
         return True
 
     def wait_for(self, condition: Callable[[State], bool], timeout_s: float | None) -> bool:
-        """Wait for a state; whether it came in time."""
+        """Wait for a state; whether it was reached in time."""
         with self._changed:
             return self._changed.wait_for(lambda: condition(self._state), timeout_s)

@@ -1,4 +1,4 @@
-"""State stores: what is kept, for how long, and with which changelog. `Stores` makes them as Kafka's `Stores` does."""
+"""State stores: kind, retention and changelog. `Stores` is the factory, as Kafka's `Stores`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.streams.serdes import Serde
 
 
 class StoreType(StrEnum):
-    """Where stores without a supplier are kept: `default.dsl.store`."""
+    """The type of stores without a supplier: `default.dsl.store`."""
 
     ROCKS_DB = "rocksDB"
     IN_MEMORY = "in_memory"
@@ -24,7 +24,7 @@ class StoreType(StrEnum):
 
 
 class StoreKind(StrEnum):
-    """What a store's changelog looks like depends on this alone."""
+    """The kind of a store, which decides the format of its changelog."""
 
     KEY_VALUE = "key-value"
     VERSIONED = "versioned"
@@ -38,7 +38,7 @@ WINDOWED = (StoreKind.WINDOW, StoreKind.SESSION)
 
 @dataclass(frozen=True)
 class StoreSupplier:
-    """A kind of storage with a name."""
+    """A named storage of a kind."""
 
     name: str
     kind: StoreKind
@@ -59,7 +59,7 @@ class StateStore:
     """Of windows and sessions; of a versioned store its history."""
     window_size_ms: int | None = None
     persistent: bool | None = True
-    """Whether its rows are on disk; None: as `default.dsl.store` says."""
+    """Whether its rows are on disk; None: by `default.dsl.store`."""
     retain_duplicates: bool = False
     key_serde: Serde | None = None
     value_serde: Serde | None = None

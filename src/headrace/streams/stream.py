@@ -1,4 +1,4 @@
-"""`KStream`: a stream of records, and what can be done with it.
+"""`KStream`: a stream of records, and its operators.
 
 Functions of the user are kept as they are given; they will be called with Columns. Options (`Named`, `Grouped` …) come last,
 in any order or by keyword.
@@ -64,7 +64,7 @@ class KStream:
         return self._same(FILTER, FilterOperation(predicate, negate=True), *take(options, keywords, Named))
 
     def peek(self, action: Function, *options: Named, **keywords: Named) -> KStream:
-        """Do something with every record, and pass it on."""
+        """Call an action with every record, and pass the record on."""
         return self._same("KSTREAM-PEEK-", Peek(action), *take(options, keywords, Named))
 
     def map_values(self, mapper: Function, *options: Named, **keywords: Named) -> KStream:
@@ -72,7 +72,7 @@ class KStream:
         return self._new_value("KSTREAM-MAPVALUES-", MapValues(mapper), *take(options, keywords, Named))
 
     def flat_map_values(self, mapper: Function, *options: Named, **keywords: Named) -> KStream:
-        """Make any number of values of each record."""
+        """Map each record to any number of values."""
         return self._new_value("KSTREAM-FLATMAPVALUES-", FlatMapValues(mapper), *take(options, keywords, Named))
 
     def select_key(self, mapper: Function, *options: Named, **keywords: Named) -> KStream:
@@ -85,28 +85,28 @@ class KStream:
         return self._new_key("KSTREAM-MAP-", Map(mapper), *take(options, keywords, Named))
 
     def flat_map(self, mapper: Function, *options: Named, **keywords: Named) -> KStream:
-        """Make any number of keys and values of each record."""
+        """Map each record to any number of keys and values."""
         return self._new_key("KSTREAM-FLATMAP-", FlatMap(mapper), *take(options, keywords, Named))
 
     def for_each(self, action: Function, *options: Named, **keywords: Named) -> None:
-        """Do something with every record, and no more."""
+        """Call an action with every record; ends the stream."""
         (named,) = take(options, keywords, Named)
         self.flow.to(Operator(self._name(named, "KSTREAM-FOREACH-"), ForEach(action)))
 
     foreach = for_each
 
     def print(self, printed: Printed) -> None:
-        """Print every record; its label is the name of this stream unless another was given."""
+        """Print every record; the default label is the name of this stream."""
         name = self.flow.graph.names.name_or_generated(printed.name, "KSTREAM-PRINTER-")
         self.flow.to(Operator(name, Print(printed, printed.label if printed.label is not None else self.flow.name)))
 
     def split(self, *options: Named, **keywords: Named) -> BranchedKStream:
-        """Begin branches; each record goes to the first whose predicate is true."""
+        """Split into branches; each record goes to the first one whose predicate is true."""
         (named,) = take(options, keywords, Named)
         return branched.BranchedKStream(self, named.name if named else None)
 
     def merge(self, other_stream: KStream, *options: Named, **keywords: Named) -> KStream:
-        """The records of both streams, in no mutual order."""
+        """The records of both streams, without an order between them."""
         (named,) = take(options, keywords, Named)
         node = Operator(self._name(named, "KSTREAM-MERGE-"), PassThrough())
         node.merges = True
@@ -116,7 +116,7 @@ class KStream:
         return KStream(flow, self.repartition_required or other_stream.repartition_required)
 
     def repartition(self, *options: Repartitioned, **keywords: Repartitioned) -> KStream:
-        """Write to an internal topic and read it again, with a number of partitions if one is given."""
+        """Write to a repartition topic and read it, with an optional number of partitions."""
         repartitioned: Repartitioned = take(options, keywords, Repartitioned)[0] or Repartitioned()
         prefix = repartitioned.name if repartitioned.name is not None else self.flow.graph.names.processor("KSTREAM-REPARTITION-")
         node = repartition(self.flow.graph, prefix, repartitioned.name is not None)
@@ -127,7 +127,7 @@ class KStream:
         return KStream(self.flow.to(node, sources=sources, key_serde=key_serde, value_serde=node.value_serde))
 
     def to(self, topic: str | Callable[..., Any], *options: Produced, **keywords: Produced) -> None:
-        """Write to a topic that exists, or where a function of key, value and context says."""
+        """Write to an existing topic, or to that which a function of key, value and context returns."""
         produced: Produced = take(options, keywords, Produced)[0] or Produced()
         produced = replace(
             produced,
@@ -159,12 +159,12 @@ class KStream:
         return table.KTable(flow.to(node, **serdes), view, internal.queryable_name)
 
     def group_by_key(self, *options: Grouped, **keywords: Grouped) -> KGroupedStream:
-        """Bring records together by their key."""
+        """Group records by their key."""
         grouped: Grouped = take(options, keywords, Grouped)[0] or Grouped(None, self.flow.key_serde, self.flow.value_serde)
         return grouped_stream.KGroupedStream(self.flow, grouped, self.repartition_required)
 
     def group_by(self, key_selector: Function, *options: Grouped, **keywords: Grouped) -> KGroupedStream:
-        """Bring records together by a new key."""
+        """Group records by a new key."""
         grouped: Grouped = take(options, keywords, Grouped)[0] or Grouped(None, None, self.flow.value_serde)
         named = Named(grouped.name) if grouped.name is not None else None
         stream = self._new_key(_KEY_SELECT, SelectKey(key_selector), named)
@@ -197,16 +197,16 @@ class KStream:
         return stream_join.join(JoinKind.OUTER, self, other, joiner, windows, stream_joined)
 
     def process(self, supplier: Any, *options: Named | str, **keywords: Named) -> KStream:
-        """A processor of the user's, with the names of stores that it uses; it may change the key."""
+        """Apply a user processor, with the names of stores that it uses; it may change the key."""
         return KStream(self._process("KSTREAM-PROCESSOR-", UserProcessor(supplier), options, keywords), True)
 
     def process_values(self, supplier: Any, *options: Named | str, **keywords: Named) -> KStream:
-        """A processor of the user's, with the names of stores that it uses; it does not change the key."""
+        """Apply a user processor, with the names of stores that it uses; it must not change the key."""
         flow = self._process("KSTREAM-PROCESSVALUES-", UserProcessor(supplier, keeps_key=True), options, keywords)
         return KStream(replace(flow, key_serde=self.flow.key_serde), self.repartition_required)
 
     def repartitioned_for_join(self, grouped: Grouped, prefix: str, named: bool) -> KStream:
-        """This stream behind a repartition topic, for a join; that of an earlier join if it has the same generated name."""
+        """This stream behind a repartition topic, for a join; reuses that of an earlier join with the same generated name."""
         topic = repartition(self.flow.graph, prefix, named)
         topic.key_serde = grouped.key_serde or self.flow.key_serde
         topic.value_serde = grouped.value_serde or self.flow.value_serde
@@ -219,7 +219,7 @@ class KStream:
         return KStream(flow)
 
     def copartitioned_with(self, other: StreamFlow) -> frozenset[str]:
-        """Both sources, noted as co-partitioned."""
+        """Register the sources of both as co-partitioned; returns them."""
         return copartitioned([self.flow, other])
 
     def _join(self, kind: JoinKind, other: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KStream:
@@ -252,7 +252,7 @@ class KStream:
     ) -> StreamFlow:
         stores = [option for option in options if isinstance(option, str)]
         (named,) = take(tuple(option for option in options if not isinstance(option, str)), keywords, Named)
-        # a given name takes no number here: Kafka makes one only if it needs it
+        # A user's name takes no number here: Kafka generates a name only if it needs one.
         name = named.name if named else self.flow.graph.names.processor(prefix)
         node = Operator(name, operation, lambda: own_stores(operation.supplier), stores)
         node.changes_value = self.flow.graph.processors_change

@@ -55,7 +55,7 @@ class JoinNames:
 
 @dataclass(frozen=True)
 class JoinStores:
-    """The buffers of both sides, and for a left or outer join that of records that may remain without a partner."""
+    """The buffers of both sides, and for a left or outer join the store of records that may stay unmatched."""
 
     this: StateStore
     other: StateStore
@@ -72,7 +72,7 @@ class StreamStreamJoin(GraphNode):
         self.keeps_null_keys = this.kind is not JoinKind.INNER
 
     def write(self, topology: Topology) -> None:
-        """Both sides and what merges them; a self-join is one processor over one store."""
+        """Add both sides and the processor that merges them; a self-join is one processor over one store."""
         names = self.names
         if self.self_join:
             join = SelfJoin(self.this.joiner, self.this.windows, self.stores.this.name)

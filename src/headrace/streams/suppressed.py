@@ -1,4 +1,4 @@
-"""When a table passes on what changed: Kafka's `Suppressed` (KIP-328)."""
+"""When a table emits its changes: Kafka's `Suppressed` (KIP-328)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headrace.streams.naming import valid_name
 
 @dataclass(frozen=True)
 class BufferConfig:
-    """How much is held back. `max_records`, `max_bytes`: None is unbounded; `emit_early`: what a full buffer does, else it
-    shuts the application down.
+    """The bounds of a buffer. `max_records`, `max_bytes`: None is unbounded; `emit_early`: a full buffer emits the oldest
+    records, else it shuts the application down.
     """
 
     max_record_count: int | None = None
@@ -69,7 +69,7 @@ class BufferConfig:
 
 @dataclass(frozen=True)
 class Suppressed:
-    """Hold changes back: until a window closes (`wait_ms` is None), or for a time."""
+    """Suppress changes until a window closes (`wait_ms` is None), or for a time."""
 
     name: str | None
     wait_ms: int | None

@@ -1,4 +1,4 @@
-"""`KTable`: the latest value per key, and what can be done with it."""
+"""`KTable`: the latest value per key, and its operators."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class KTable:
         return self._table(node, internal, internal.value_serde if internal else None)
 
     def transform_values(self, supplier: Any, *options: Options | str, **keywords: Options) -> KTable:
-        """Each row with a new value, by a transformer of the user's that uses stores, given by their names."""
+        """Each row with a new value, by a user transformer, with the names of stores that it uses."""
         stores = [option for option in options if isinstance(option, str)]
         typed_options = tuple(option for option in options if not isinstance(option, str))
         named, materialized = take(typed_options, keywords, Named, Materialized)
@@ -76,7 +76,7 @@ class KTable:
         return changes.select_key(mappers[0]) if mappers else changes
 
     def suppress(self, suppressed: Suppressed) -> KTable:
-        """Hold changes back, until a window closes or for a time. Raises TopologyError for a table that is not windowed."""
+        """Suppress changes until a window closes or a time is over. Raises TopologyError for a table that is not windowed."""
         node, graph = self.flow.node, self.flow.graph
         if node.versioned:
             raise TopologyError("suppress() is only supported for non-versioned KTables")
@@ -158,7 +158,7 @@ class KTable:
 
     def _materialized_internal(self, materialized: Materialized | None, prefix: str) -> MaterializedInternal | None:
         if materialized is not None and materialized.name is None:
-            self.flow.graph.names.store(prefix)  # takes a number, but no store: only a named one is kept
+            self.flow.graph.names.store(prefix)  # takes a number, but no store: only a named one is materialized
         return _named_only(materialized)
 
     def _name(self, named: Named | None, prefix: str) -> str:
@@ -183,13 +183,13 @@ class KTable:
 
 
 class SuppressNode(Operator):
-    """A buffer of changes; the optimizer asks that nothing versioned comes into it."""
+    """A buffer of changes; the optimizer refuses versioned tables in front of it."""
 
     versioned = False
 
 
 def window_grace_ms(node: GraphNode, chain: str = "") -> int:
-    """The grace period of the window aggregations before an operator. Raises TopologyError if there is none."""
+    """The grace period of the windowed aggregations upstream of an operator. Raises TopologyError if there is none."""
     if node.grace_ms is not None:
         return node.grace_ms
     chain = f"{node.name}->{chain}" if chain else node.name

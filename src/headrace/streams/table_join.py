@@ -22,7 +22,7 @@ MERGE, JOIN_THIS, JOIN_OTHER = "KTABLE-MERGE-", "KTABLE-JOINTHIS-", "KTABLE-JOIN
 
 
 class TableTableJoin(GraphNode):
-    """Both sides of a join and what merges them."""
+    """Both sides of a join and the processor that merges them."""
 
     def __init__(self, merge: str, sides: tuple[tuple[str, TableJoin, tuple[str, ...]], ...], store: StateStore | None) -> None:
         super().__init__(merge)
@@ -66,6 +66,6 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
     node.versioned = internal is not None and internal.materialized.versioned
     graph.add([left.flow.node, right.flow.node], node)
     flow = StreamFlow(graph, merge, node, sources, key_serde, internal.value_serde if internal else None)
-    # a generated store is kept and looked up, and Kafka gives its name to those who ask
+    # A generated store is materialized and looked up, and Kafka returns its name as the queryable one.
     store_name = store.name if store else None
     return table.KTable(flow, JoinView(left.view, right.view, store_name), store_name)

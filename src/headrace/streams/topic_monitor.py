@@ -1,7 +1,7 @@
-"""The topics of an application while it runs: verified at every start and take-over, and in between (KIP-698).
+"""Verifies the topics of an application at every start and take-over, and while it runs (KIP-698).
 
-In manual mode whatever is wrong with an internal topic is an error in every instance, and nothing is changed. In automatic mode
-settings are put right, and the active instance continues with topics that went away, if nothing is lost: it has their state.
+In manual mode every problem of an internal topic is an error in every instance, and nothing is changed. In automatic mode
+settings are corrected, and the active instance recreates deleted topics and continues, if nothing is lost: it has their state.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _EXPLAIN_TIMEOUT_S = 10.0
 
 
 class ActiveWork(Protocol):
-    """What the active instance is doing."""
+    """The engine of the active instance."""
 
     def use_recreated_topics(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
-        """continue with internal topics that went away, once `create` has made them again; those that had not been read."""
+        """Continue with deleted internal topics, once `create` has recreated them; returns those with unread records."""
         ...
 
     def refill_changelogs(self) -> None:
-        """Fill the changelogs that are empty since."""
+        """Fill the recreated changelogs from their stores."""
         ...
 
 
 class TopicMonitor:
-    """What this instance knows of the application's topics. admin: gives the admin client."""
+    """The application's topics as last seen by this instance. admin: returns the admin client."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, admin: Callable[[], Admin]) -> None:
         self._topology, self._config, self._admin = topology, config, admin
@@ -46,7 +46,7 @@ class TopicMonitor:
         self._unread: set[str] = set()
 
     def prepare(self) -> None:
-        """Make the topics ready for the work to begin. Raises what `look` and `prepare_for_start` raise."""
+        """Prepare the topics for a start. Raises what `describe_internal_topics` and `prepare_for_start` raise."""
         description = self._describe()
         if self._manual:
             self._check(description)
@@ -57,10 +57,10 @@ class TopicMonitor:
         self._ids, self._sources, self._unread = description.ids, description.sources, set()
 
     def verify(self, work: ActiveWork | None) -> bool:
-        """Look at the topics again; whether the work has to start again, because there is more or less to read than before.
+        """Verify the topics again; whether the engine has to restart, because source topics or their partitions have changed.
 
-        work: of this instance, None while it stands by. Raises StreamsError for what nobody but an operator can put right, in
-        automatic mode as well.
+        work: of this instance, None while it is a standby. Raises StreamsError for what only an operator can repair, in automatic
+        mode as well.
         """
         description = self._describe()
         if self._manual:
@@ -74,10 +74,10 @@ class TopicMonitor:
         return work is not None and description.sources != before
 
     def _with_recreated_topics(self, work: ActiveWork, description: InternalTopicsDescription) -> InternalTopicsDescription:
-        """continue with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
+        """Continue with deleted internal topics; returns the new description. Raises StreamsError for unread records.
 
-        It may fail after the work has begun with the new topics: they are known from then on, so that the next try does not make
-        it begin with them once more.
+        It may fail after the engine has switched to the recreated topics: their ids are stored by then, so that the next try does
+        not switch again.
         """
         if lost := _deleted_or_recreated(description, self._ids):
             log.warning("Internal topics were deleted while the application runs: %s.", ", ".join(sorted(lost)))
@@ -100,14 +100,14 @@ class TopicMonitor:
         return description
 
     def explain(self, error: BaseException) -> BaseException:
-        """The error, or what is wrong with the topics if that may be why. Raises nothing."""
+        """The error, or the problem of the topics that may have caused it. Raises nothing."""
         try:
             description = self._describe(_EXPLAIN_TIMEOUT_S)
             if self._manual:
                 self._check(description)
-        except initialization.FATAL as found:
-            found.__cause__ = error
-            return found
+        except initialization.FATAL as topic_error:
+            topic_error.__cause__ = error
+            return topic_error
         except Exception as failure:
             log.warning("The topics could not be verified: %s", failure)
         return error
@@ -117,7 +117,7 @@ class TopicMonitor:
         return initialization.describe_internal_topics(self._topology, self._config, self._admin(), timeout_s or each_s)
 
     def _check(self, description: InternalTopicsDescription) -> None:
-        """Raise for internal topics that are missing, misconfigured, or not the ones that were there before."""
+        """Raise for internal topics that are missing, misconfigured, or were recreated."""
         initialization.require_initialized(description)
         if replaced := sorted(_deleted_or_recreated(description, self._ids)):
             raise MissingInternalTopicsError(
@@ -128,6 +128,6 @@ class TopicMonitor:
 
 
 def _deleted_or_recreated(description: InternalTopicsDescription, ids: Mapping[str, str]) -> frozenset[str]:
-    """The internal topics that are not there, or not the same as those of the ids."""
+    """The internal topics that are missing, or have another id than before."""
     missing = {topic.name for topic in description.verification.missing}
     return frozenset(missing | {name for name, topic_id in description.ids.items() if ids.get(name, topic_id) != topic_id})

@@ -1,4 +1,4 @@
-"""Creates internal topics: all of them, or none. What has been created is deleted again if one cannot be."""
+"""Creates internal topics: all of them, or none. Created topics are deleted again if another one cannot be created."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def create_topics(
 ) -> None:
     """Create exactly these topics.
 
-    One that exists is taken for one that is being deleted, and tried again, as is one that timed out; not alone: it is right if
-    another instance has created it. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with Kafka's
+    One that exists is assumed to be in deletion, and retried, as is one that timed out; not alone: it is accepted if another
+    instance has created it. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with Kafka's
     reason; then no topic of this call is left.
     """
     waiting = {topic.name: topic for topic in topics}
@@ -66,7 +66,7 @@ def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, K
                 f"Could not create internal topic {topic.name} for the following reason: {failure.reason}"
             ) from failure
         log.info("Internal topic %s could not be created; it will be tried again: %s", topic.name, failure.reason)
-        if failure.code == _EXISTS or topic.name not in last:  # that the time is over says less than what the broker said before
+        if failure.code == _EXISTS or topic.name not in last:  # a time-out says less than the broker's earlier error
             last[topic.name] = failure
         return False
     return True

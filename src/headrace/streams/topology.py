@@ -1,6 +1,6 @@
-"""A topology: sources, processors, sinks and stores by name, and which of them belong together. Kafka's `Topology`.
+"""A topology: sources, processors, sinks and stores by name, and their sub-topologies. Kafka's `Topology`.
 
-The nodes are frozen values; adding one checks what Kafka checks, in its words. What it needs of a cluster is derived in
+The nodes are frozen values; adding one makes Kafka's checks, with Kafka's messages. Its internal topics are derived in
 `internal_topics`, its text in `describe`.
 """
 
@@ -33,7 +33,7 @@ class Topology:
     repartition_topics: dict[str, RepartitionTopic] = field(default_factory=dict)
     source_changelogs: dict[str, str] = field(default_factory=dict)  # store → the source topic that serves as its changelog
     copartitioned: list[frozenset[str]] = field(default_factory=list)  # names of sources
-    store_type: StoreType | None = None  # where stores are kept that say nothing, if the builder was told
+    store_type: StoreType | None = None  # of stores without one, if set in the builder's config
     _group: dict[str, str] = field(default_factory=dict, repr=False)  # node → another of its group; a root has itself
     _users: dict[str, str] = field(default_factory=dict, repr=False)  # store → its first processor
 
@@ -57,21 +57,21 @@ class Topology:
         return self
 
     def add_processor(self, name: str, supplier: Any, *parents: str) -> Topology:
-        """A processor of the user's; the stores that its `stores()` gives, if it has that method, are added and connected."""
+        """Add a user processor; the stores that its `stores()` returns, if it has that method, are added and connected."""
         self.add_operation(name, UserProcessor(supplier), parents)
         for store in own_stores(supplier):
             self.add_state_store(store, name)
         return self
 
     def add_operation(self, name: str, operation: Operation, parents: Iterable[str]) -> Topology:
-        """A processor of the DSL."""
+        """Add a processor of the DSL."""
         self._check_new(name)
         checked_parents = self._checked_parents(name, tuple(parents))
         self._add(ProcessorNode(name, checked_parents, operation))
         return self
 
     def add_sink(self, name: str, topic: str | Callable[..., Any], *parents: str, produced: Produced | None = None) -> Topology:
-        """Write to a topic, or where a function of key, value and context says."""
+        """Write to a topic, or to that which a function of key, value and context returns."""
         self._check_new(name)
         checked_parents = self._checked_parents(name, parents)
         self._add(SinkNode(name, checked_parents, topic, produced or Produced()))
@@ -128,13 +128,13 @@ class Topology:
         return self
 
     def use_source_as_changelog(self, store: str, topic: str) -> None:
-        """Let a source topic serve as the changelog of a store."""
+        """Use a source topic as the changelog of a store."""
         if store in self.source_changelogs:
             raise TopologyError(f"Source store {store} is already added.")
         self.source_changelogs[store] = topic
 
     def disable_logging(self, store: str) -> None:
-        """Give a store no changelog of its own."""
+        """Disable the changelog of a store."""
         self.stores[store] = self.stores[store].with_logging_disabled()
 
     def sources(self) -> Iterator[SourceNode]:
@@ -235,6 +235,6 @@ def java_map(entries: Mapping[str, object]) -> str:
 
 
 def own_stores(supplier: Any) -> Iterable[StateStore]:
-    """The stores that a processor of the user's brings: what its `stores()` gives, if it has that method."""
+    """The stores of a user processor: those that its `stores()` returns, if it has that method."""
     stores = getattr(supplier, "stores", None)
     return (stores() if callable(stores) else None) or ()  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""What a topology may have and what is not run here: said when a topology is built, in one sentence."""
+"""Checks for unsupported operations when a topology is built, with one sentence each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.SubscriptionSend
 
 
 def require_supported(topology: Topology) -> None:
-    """Raise TopologyError for the first operation that is not run here."""
+    """Raise TopologyError for the first unsupported operation."""
     for node in topology.nodes.values():
         if isinstance(node, SinkNode) and node.produced.partitioner is not None and not isinstance(node.topic, str):
             raise TopologyError(f"{node.name}: a partitioner needs a topic with a fixed name.")
@@ -44,7 +44,7 @@ def require_supported(topology: Topology) -> None:
 
 
 def _check_shared_stores(topology: Topology, node: ProcessorNode) -> None:
-    """Raise TopologyError for a store of a processor that another one uses, too, unless they work as one, or it is a table."""
+    """Raise TopologyError for a store that another processor uses too, unless they run as one operator, or it is a table."""
     for store in node.stores:
         others = [other for other in _processors(topology) if store in other.stores and other != node]
         if not others or owns_store(node, store):
@@ -71,7 +71,7 @@ def _check_shared_stores(topology: Topology, node: ProcessorNode) -> None:
 
 
 def _check_shared_group(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
-    """Raise TopologyError for processors with one store that cannot work as one operator."""
+    """Raise TopologyError for processors that share a store but cannot run as one operator."""
     together = processor_groups(topology.nodes.values()).get(node.name, frozenset[str]()) | {user.name for user in others}
     between = [name for name in topology.nodes if name in together and not _is_processor(topology.nodes[name])]
     if between:
@@ -83,7 +83,7 @@ def _check_shared_group(topology: Topology, node: ProcessorNode, others: list[Pr
 
 
 def _windows_or_suppressed(topology: Topology, table: Node, suppressed: bool = True) -> str | None:
-    """An operator with windows from which a table follows, or a suppression whose changes it passes on; None if there is none."""
+    """A windowed or suppress operator that a table is derived from; None if there is none."""
     operation = table.operation if isinstance(table, ProcessorNode) else None
     if isinstance(operation, ops.StreamAggregate):
         return None if operation.windows is None else table.name
@@ -91,7 +91,7 @@ def _windows_or_suppressed(topology: Topology, table: Node, suppressed: bool = T
         return table.name
     if not isinstance(operation, _KEEPING_KEYS):
         return None
-    suppressed = suppressed and not isinstance(operation, ops.TableTransformValues)  # which is told of each change
+    suppressed = suppressed and not isinstance(operation, ops.TableTransformValues)  # which gets each change
     hidden = (_windows_or_suppressed(topology, topology.nodes[parent], suppressed) for parent in table.parents)
     return next((name for name in hidden if name is not None), None)
 
@@ -111,7 +111,7 @@ def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:
 
 
 def _user_of_rows(topology: Topology, table: ProcessorNode) -> str | None:
-    """An operator that looks up rows of a table, or needs their old values; None if the table is kept, or there is none."""
+    """An operator that looks up rows of a table, or needs old values; None if the table is materialized, or there is none."""
     if table.operation.store is not None:  # type: ignore[union-attr]
         return None
     for node in _processors(topology):

@@ -1,7 +1,8 @@
-"""Are the internal topics that exist as they have to be? Compared, nothing is asked. Kafka's rules and sentences, each with a
-remedy, because who reads them may not be who wrote the application (KIP-698).
+"""Compares existing internal topics with the required ones, without requests. Kafka's rules and sentences, each with a remedy for
+the operator, who may not have written the application (KIP-698).
 
-What loses data is verified: partitions, and what deletes or compacts records. Replicas, segments and time stamps are not.
+Settings that may lose data are verified: partitions, and what deletes or compacts records. Replicas, segments and timestamps are
+not.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ class ExistingTopic:
 
 @dataclass(frozen=True)
 class Misconfiguration:
-    """What is wrong with a topic, and what to do about it."""
+    """A problem of a topic, and its remedy."""
 
     topic: str
     sentence: str
     remedy: str
     settings: Mapping[str, str | None] = field(default_factory=dict)
-    """Those that put it right, None for one to be unset; without any the application cannot run with it, whatever the mode."""
+    """The settings that correct it, None for one to be unset; without any the application cannot run with it in any mode."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The internal topics that are missing, and what is wrong with those that exist."""
+    """The missing internal topics, and the problems of existing ones."""
 
     missing: tuple[InternalTopic, ...]
     misconfigured: tuple[Misconfiguration, ...]
@@ -96,7 +97,7 @@ def _retention(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Miscon
 
 
 def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
-    """A time that is not shorter than wanted; a retention of −1 is without end, which Kafka's own check takes for too short."""
+    """Check a minimum time; a retention of −1 is unlimited, which Kafka's own check takes for too short."""
     actual, required = int(existing.configs.get(key) or 0), int(topic.configs[key])
     endless = key == "retention.ms" and actual == -1
     if not endless and actual < required:

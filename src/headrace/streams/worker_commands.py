@@ -1,7 +1,7 @@
-"""What a worker asks of an application that reports to it: to verify its internal topics, or to create them (KIP-698).
+"""Commands of a worker to an application that reports to it: verify the internal topics, or create them (KIP-698).
 
-The commands come with the answers to reports, so that no port of the application is open. Each is run once, by the application
-itself, with its own rights; `init` is possible only while it waits for its topics (`KafkaStreams.await_initialization`).
+Commands come in the responses to reports, so that the application opens no port. Each is run once, by the application itself,
+with its own rights; `init` is possible only while it waits for its topics (`KafkaStreams.await_initialization`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_RESULTS = 20
 
 
 class CommandTarget(Protocol):
-    """An application as far as it can be asked for something."""
+    """The part of an application that commands use."""
 
     def describe_internal_topics(self) -> InternalTopicsDescription: ...  # noqa: D102
     def init(self, *options: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
@@ -33,13 +33,13 @@ class CommandTarget(Protocol):
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What became of a command."""
+    """The result of a command."""
 
     id: str
     ok: bool
     message: str
     topics: Sequence[str] = ()
-    """Those that have been created, or would be."""
+    """The topics that have been created, or would be."""
 
 
 class CommandRunner:
@@ -53,8 +53,8 @@ class CommandRunner:
         self._lock = threading.Lock()
         self._running = threading.Lock()
 
-    def take(self, commands: Any) -> None:
-        """Run the commands of an answer that are not known yet, on a thread of their own; what is none is left out."""
+    def submit(self, commands: Any) -> None:
+        """Run the new commands of a response, on a thread of their own; invalid ones are ignored."""
         valid = [command for command in commands if isinstance(command, dict)] if isinstance(commands, list) else []
         with self._lock:
             new = [command for command in valid if isinstance(command.get("id"), str) and command["id"] not in self._known]
@@ -63,7 +63,7 @@ class CommandRunner:
             threading.Thread(target=self._run_all, args=(new,), name="worker-commands", daemon=True).start()
 
     def results(self) -> list[dict[str, Any]]:
-        """What became of the last commands, for a report."""
+        """The results of the last commands, for a report."""
         with self._lock:
             return [asdict(result) for result in self._results]
 

@@ -1,6 +1,6 @@
-"""What an application reports to a worker (`headrace.report.url`), for the page: nothing of it holds up the work.
+"""Reports of an application to a worker (`headrace.report.url`), for the page; they never block processing.
 
-The answer to a report may ask for something (`headrace.streams.worker_commands`); what became of it is in the next report.
+The response to a report may have commands (`headrace.streams.worker_commands`); their results are in the next report.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ log = structlog.get_logger(__name__)
 
 INTERVAL_S = 10.0
 _WAITING_INTERVAL_S = 2.0
-"""While the application waits for its internal topics: somebody looks at it then, and asks it for them."""
+"""While the application waits for its internal topics, when an operator may send it commands."""
 _TOPICS_INTERVAL_S, _TIMEOUT_S, _MAX_TEXT = 60.0, 5.0, 64 << 10
 
 
 class ReportedApplication(CommandTarget, Protocol):
-    """An application as far as it is reported."""
+    """The part of an application that reports use."""
 
     topology: Topology
     config: StreamsConfig
@@ -47,10 +47,10 @@ class ReportedApplication(CommandTarget, Protocol):
 
 
 class WorkerReporter:
-    """Sends a report every ten seconds, from `start` on until the application has ended; a last one then."""
+    """Sends a report every ten seconds, from `start` until the application has ended, and then a last one."""
 
     def __init__(self, application: ReportedApplication, interval_s: float = INTERVAL_S) -> None:
-        """Raises ConfigError for an address that is none."""
+        """Raises ConfigError for an invalid address."""
         config = application.config
         self._application, self._interval_s = application, interval_s
         self._instance = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
@@ -65,18 +65,18 @@ class WorkerReporter:
         self._thread = threading.Thread(target=self._main, name="worker-report", daemon=True)
 
     def start(self) -> None:
-        """Begin to report, unless it has begun before; returns at once."""
+        """Start to report, unless it was started before; returns at once."""
         if self._thread.ident is None:
             self._thread.start()
 
     def finish(self) -> None:
-        """Report once more, that the application has ended; a worker that does not answer is not waited for long."""
+        """Report that the application has ended; waits for the worker's response for a short time only."""
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(_TIMEOUT_S)
 
     def report(self) -> dict[str, Any]:
-        """The report of now."""
+        """The current report."""
         application = self._application
         error = application.error
         return {
@@ -114,7 +114,7 @@ class WorkerReporter:
             self._topics, self._topics_problem = None, str(error)
 
     def _report_now(self) -> None:
-        """A command has ended: say so at once, with the internal topics as they are now."""
+        """Send a report at once, with the current internal topics, since a command has ended."""
         self._described_s = -_TOPICS_INTERVAL_S
         self._wake.set()
 
@@ -123,7 +123,7 @@ class WorkerReporter:
             response = client.put(self._url, json=self.report())
             problem = _refusal(response)
             if response.status_code == 200:
-                self._commands.take(response.json().get("commands"))
+                self._commands.submit(response.json().get("commands"))
         except ValueError:
             problem = "the answer is not JSON; is it a worker that headrace.report.url names?"
         except httpx.HTTPError as error:
