@@ -1,5 +1,5 @@
-"""Runs a topology: each sub-topology in batches, every batch a few Spark jobs over what has come since the last one.
+"""Runs a topology: each sub-topology in batches, every batch one Spark job over the new records.
 
-Data flows one way: `program` (what a sub-topology does, compiled once) → `batch` (its operators over one range of offsets) →
-`delivery` (one write of results and changelogs) → `state` (what is kept for the next batch).
+Data flows one way: `program` (the operators of a sub-topology, compiled once) → `task` (one batch after the other, each over
+ranges of offsets) → `delivery` (one write of results and changelogs) → `store_table` (the state for the next batch).
 """

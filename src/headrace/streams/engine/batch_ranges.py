@@ -1,7 +1,7 @@
-"""How far a batch goes in each topic: with more to read than it takes, no topic runs ahead of the others of its task.
+"""The ranges of offsets of a batch: with more records than a batch takes, no topic runs ahead of the others of its task.
 
-Kafka takes the record of the topic whose next one is the oldest. A batch takes a number of records of each partition; so of those
-of a task it is cut where the first of them has no more of them, in the order of all.
+Kafka processes the topic whose next record is the oldest. A batch takes a limited number of records of each partition; the ranges
+of a task end where the first of its partitions reaches that limit, in the order of all records.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 _PIECES_PER_LIMIT = 1000  # of a range, of which each has one time at first
 
 Piece = tuple[int, int]
-"""The first offset, and the greatest time of its records."""
+"""The first offset of a piece, and the greatest timestamp of its records."""
 
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """What batches of a sub-topology take."""
+    """Chooses the ranges of a sub-topology's batches."""
 
     source_reader: SourceReader
     cluster: Cluster
@@ -38,14 +38,14 @@ class BatchRanges:
     topics: Mapping[str, list[str]]
     """By source, names on the cluster."""
     limit: int
-    """How many records of a partition a batch takes at most."""
+    """The maximum number of records of a partition in a batch."""
 
     def of(self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]) -> Ranges:
-        """What the next batch takes. ends: where topics end, as far as is known. Raises what a query of Spark raises."""
+        """The ranges of the next batch. ends: end offsets, as far as known. Raises the errors of a Spark query."""
         ranges, cut = self._up_to_limit(positions, ends)
         if not cut or not self.source_reader.merged:
             return ranges
-        # What has not been fetched yet may be older than what has.
+        # Records that have not been fetched yet may be older than those that have.
         ranges, cut = self._up_to_limit(positions, {**ends, **self.cluster.offsets(positions, "latest")})
         tasks = {p for _, p in cut if sum(other == p for _, other in ranges) > 1}
         together = {partition: offsets for partition, offsets in ranges.items() if partition[1] in tasks}
@@ -57,7 +57,7 @@ class BatchRanges:
         return {**ranges, **self._in_order(together, cut)}
 
     def halves(self, ranges: Ranges) -> tuple[Ranges, ...]:
-        """A batch in two parts, in its order; nothing for a single record, or none. Raises what a query of Spark raises."""
+        """Two halves of a batch, in its order; nothing for at most one record. Raises the errors of a Spark query."""
         sizes = {partition: end - start for partition, (start, end) in ranges.items() if end > start}
         if sum(sizes.values()) < 2:
             return ()
@@ -73,7 +73,7 @@ class BatchRanges:
         return first, {partition: (to, ranges[partition][1]) for partition, (_, to) in first.items()}
 
     def _oldest(self, ranges: Ranges) -> Partition:
-        """Of ranges of one record each, that which comes first."""
+        """Of ranges of one record each, the first one."""
         pieces = self._pieces(ranges, 1) if self.source_reader.merged else {}
         return min(
             ranges,
@@ -82,19 +82,19 @@ class BatchRanges:
 
     @property
     def _numbers(self) -> dict[str, int]:
-        """By topic, the place of its source among the sources."""
+        """By topic, the index of its source."""
         return {topic: i for i, source in enumerate(self.sources) for topic in self.topics[source.name]}
 
     def _up_to_limit(
         self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]
     ) -> tuple[Ranges, Collection[Partition]]:
-        """What there is, with those that go on behind it."""
+        """The available ranges up to the limit, and the partitions that have more records."""
         there = {p: (start, ends[p]) for p, start in positions.items() if ends.get(p, start) > start}
         cut = {p for p, (start, end) in there.items() if end - start > self.limit}
         return {p: (start, min(end, start + self.limit)) for p, (start, end) in there.items()}, cut
 
     def _in_order(self, ranges: Ranges, cut: Collection[Partition]) -> Ranges:
-        """Ranges without what comes behind the first end of those that are cut, in the order of their task."""
+        """Ranges without the records after the first end of the cut partitions, in the order of their task."""
         number = self._numbers
         size = max(self.limit // _PIECES_PER_LIMIT, 1)
         pieces = self._pieces(ranges, size)
@@ -124,7 +124,7 @@ class BatchRanges:
         }
 
     def _pieces(self, ranges: Ranges, size: int) -> Mapping[Partition, list[Piece]]:
-        """Ranges in pieces of so many offsets, as far as they have records."""
+        """Ranges in pieces of this many offsets, without empty ones."""
         pieces: dict[Partition, list[Piece]] = defaultdict(list)
         for topic, p, begin, time in with_schema_lookup(lambda: self._times(ranges, size).collect()) if ranges else ():
             pieces[topic, p].append((begin, time))

@@ -1,4 +1,4 @@
-"""From a topology and a cluster to tasks: which topics each sub-topology reads, and what its stores are kept in."""
+"""Builds tasks from a topology and a cluster: the topics that each sub-topology reads, and the storage of its stores."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def written_topics(topology: Topology, config: StreamsConfig) -> set[str]:
 def assemble(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int]
 ) -> tuple[list[StreamTask], list[GlobalTable]]:
-    """The same for topics whose numbers of partitions are known."""
+    """As `build`, with numbers of partitions by topic."""
     require_supported(topology)
     full = partial(full_name, topology, config.topic_prefix)
     topics = SinkTopics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
@@ -68,7 +68,7 @@ def assemble(
 
 
 def _with_storage(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
-    """The stores, each of them on disk or in memory: as it says itself, else as the builder was told, else the application."""
+    """The stores, each on disk or in memory: by its own setting, else the builder's, else the application's."""
     default = topology.store_type or config.store_type or StoreType.ROCKS_DB
     return {
         n: store if store.persistent is not None else replace(store, persistent=default.persistent) for n, store in stores.items()
@@ -76,15 +76,15 @@ def _with_storage(topology: Topology, config: StreamsConfig, stores: Mapping[str
 
 
 def _planned_in_order(tasks: list[StreamTask]) -> list[StreamTask]:
-    """The tasks, each laid out after those that write what it reads; of those that read each other's topics (a foreign-key join)
-    a part is laid out first.
+    """The tasks, each planned after those that write its topics; of tasks that read each other's topics (a foreign-key join) a
+    part is planned first.
     """
     waiting, prepared = list(tasks), []
     while waiting:
         ready = [task for task in waiting if all(map(task.source_reader.is_known, task.program.sources))]
         if not ready and any(task.infer_formats() for task in waiting):
             continue
-        for task in ready or waiting[:1]:  # what nothing writes says so itself
+        for task in ready or waiting[:1]:  # raises for a topic that nothing writes
             task.prepare()
             waiting.remove(task)
             prepared.append(task)

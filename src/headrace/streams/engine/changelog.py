@@ -1,12 +1,11 @@
-"""A store's changes as records of its changelog topic, and the store again from them.
+"""Writes the changes of a store to its changelog topic, and restores the store from it.
 
-Key, value and timestamp are those that Kafka Streams writes for a store of this kind. In the headers is what makes the restore
-exact: `b`, the number of the batch that wrote the record, and `o`, the row that it replaced (time, then value; absent if there
-was none). A batch that was cut off is done again from the state before it, which these rows tell even if the log has been
-compacted meanwhile (docs/decisions/0012).
+Key, value and timestamp are those that Kafka Streams writes for a store of this kind. Headers make the restore exact: `b`, the
+number of the batch that wrote the record, and `o`, the row that it replaced (time, then value; absent if there was none). An
+interrupted batch is run again from the state before it, which `o` preserves even if the log was compacted (docs/decisions/0012).
 
-A versioned store has a row for each version: in the store its time stands behind the key, and a byte before the value says
-whether there is one; in the topic the time is the record's, and a version that deletes has no value.
+A versioned store has a row for each version: in the store its time follows the key, and a byte before the value tells whether
+there is one; in the topic the time is the record's, and a deletion has no value.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _GONE, _THERE = b"\x00", b"\x01"
 
 @dataclass(frozen=True)
 class Changelog:
-    """The topic of a store, and how its rows are written there."""
+    """The topic of a store, and the format of its rows there."""
 
     topic: str
     store: StateStore
@@ -46,14 +45,14 @@ class Changelog:
 
     @classmethod
     def of(cls, topic: str, store: StateStore, layout: Layout) -> Changelog:
-        """With the store's serdes, else, and for buffers, whose rows are not the user's, with those that fit the types."""
+        """With the store's serdes; else, and for buffers, whose rows are internal, with serdes inferred from the types."""
         has_user_rows = store.kind is not StoreKind.BUFFER
         key, value = (store.key_serde, store.value_serde) if has_user_rows else (None, None)
         return cls(topic, store, layout, key or formats.inferred(layout.keys[0][1]), value or formats.inferred(layout.value))
 
     @property
     def signature(self) -> str:
-        """What has to stay as it is for old rows to mean the same: 8 hexadecimal digits."""
+        """A hash of everything that existing rows depend on: 8 hexadecimal digits."""
         kind, value = self.layout.keys[0][1].simpleString(), self.value_serde.name
         headers = " headers" if self.store.with_headers else ""
         text = f"{self.store.kind} {self.store.window_size_ms} {self.key_serde.name} {kind} {value}{headers}"
@@ -61,7 +60,7 @@ class Changelog:
 
     @property
     def what(self) -> str:
-        """The store in words."""
+        """A description of the store's values, for messages."""
         return f"value of store {self.store.name}"
 
     @property
@@ -70,9 +69,9 @@ class Changelog:
         return self.store.kind is StoreKind.VERSIONED
 
     def encoded(self, rows: DataFrame) -> DataFrame:
-        """Rows as the store has them: p, key, value, t, and `old`, the row before (time, then value), NULL if none.
+        """Rows in the store's format: p, key, value, t, and `old`, the previous row (time, then value), NULL if none.
 
-        rows: the names of the layout, v, t, and `ov`, `ot` of the row before if they are known, or its bytes as `old`.
+        rows: the columns of the layout, v, t, and `ov`, `ot` of the previous row if known, or its bytes as `old`.
         """
         from pyspark.sql import functions as F
 
@@ -86,7 +85,7 @@ class Changelog:
         return rows.select(*columns, F.col("t").cast("bigint").alias("t"), old.alias("old"))
 
     def records(self, stored: DataFrame) -> DataFrame:
-        """Rows of the store as records, columns of `delivery.COLUMNS`, without the rows before them.
+        """Rows of the store as records, columns of `delivery.COLUMNS`, without the previous rows.
 
         stored: p, key, and `value` with the time in front of it.
         """
@@ -102,10 +101,10 @@ class Changelog:
         return encoded.select(topic, F.col("p").alias("partition"), "key", "value", headers, "t", F.lit(True).alias("numbered"))
 
     def restored(self, log: DataFrame, pending: Mapping[int, int]) -> DataFrame:
-        """What the records say one after the other, as it was before the batches that were cut off: p, key, value, t.
+        """The rows from the records of the topic, as they were before interrupted batches: p, key, value, t.
 
-        log: what is in the topic, columns partition, offset, key, value, headers, t; pending: the number of the batch that was
-        cut off, by partition.
+        log: the records, columns partition, offset, key, value, headers, t; pending: the number of the interrupted batch, by
+        partition.
         """
         from pyspark.sql import functions as F
 
@@ -118,7 +117,7 @@ class Changelog:
         since = F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8)))
         value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(F.col("value"))
         time = F.when(F.coalesce(cut_off, F.lit(False)), since).otherwise(F.col("t"))
-        if self.versioned:  # the row before has the byte already
+        if self.versioned:  # the previous row has the byte already
             log = log.withColumns({"key": F.concat("key", formats.long_bytes(F.col("t")))})
             value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(self.stored(F.col("value")))
         bad = formats.decoded(self.value_serde, self.body(value), self.layout.value)[1]
@@ -144,7 +143,7 @@ class Changelog:
         return F.when(F.substr(value, F.lit(1), F.lit(1)) == F.lit(_THERE), F.substr(value, F.lit(2), F.length(value) - F.lit(1)))
 
     def key(self, columns: Mapping[str, Column], *, whole: bool = True) -> Column:
-        """The bytes of a key. columns: by the names of the layout; whole: with what tells the rows of a key apart."""
+        """The bytes of a key. columns: by the names of the layout; whole: with the window, session or version time."""
         from pyspark.sql import functions as F
 
         name, kind = self.layout.keys[0]
@@ -172,7 +171,7 @@ class Changelog:
         return columns
 
     def tail(self) -> tuple[tuple[str, int], ...]:
-        """What stands behind the user's key: columns and their bytes."""
+        """The columns behind the user's key, with their widths in bytes."""
         return _TAILS.get(self.store.kind, ())
 
     def _checked_key(self) -> Column:
@@ -184,7 +183,7 @@ class Changelog:
         return self._checked(F.col("key"), bad, "key")
 
     def _checked(self, source: Column, bad: Column, what: str) -> Column:
-        """Bytes that this store's serdes have to be able to read."""
+        """The bytes, or an error if this store's serde cannot read them."""
         from pyspark.sql import functions as F
 
         serde = self.key_serde if what == "key" else self.value_serde

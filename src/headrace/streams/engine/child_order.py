@@ -1,7 +1,8 @@
-"""The order within one record: Kafka Streams gives it to one child of a node with all that follows, and then to the next.
+"""The order within one record: Kafka Streams passes it to the first child of a node, with everything downstream, and then to the
+next child.
 
-Places in the order of a task (`o`) are compared number by number, so the number of the child behind a place gives this order.
-Only nodes whose ways meet again need it: behind others nothing can see which came first.
+Places in the order of a task (`o`) are compared number by number, so the appended number of the child gives this order. Only
+children whose downstream nodes meet again need it: elsewhere the order cannot be observed.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ ChildOrder = Mapping[tuple[str, str], int]
 def child_order(
     nodes: Sequence[Node], children: Mapping[str, tuple[Node, ...]], dependencies: Callable[[Node], tuple[str, ...]]
 ) -> ChildOrder:
-    """The children that need a place. nodes: of a sub-topology; children: in the order in which they get a record; needs: the
-    nodes that a node takes something from.
+    """The children that need a number. nodes: of a sub-topology; children: in the order in which they get a record; dependencies:
+    the nodes that have to run before a node.
     """
     after: dict[str, set[str]] = {node.name: set() for node in nodes}
     for node in nodes:
@@ -40,7 +41,7 @@ def child_order(
 
 
 def with_child_number(flow: Flow, number: int) -> Flow:
-    """Records or changes on their way to a child with this number; of other flows nothing depends on the order."""
+    """Records or changes with the number of the child appended to their places; other flows do not depend on the order."""
     if isinstance(flow, Records):
         return replace(flow, frame=_behind(flow.frame, "o", number), depth=flow.depth + 1 if flow.depth else 0)
     if isinstance(flow, Changes):

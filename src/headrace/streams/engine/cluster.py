@@ -1,4 +1,4 @@
-"""What a sub-topology asks of Kafka."""
+"""The access of sub-topologies to Kafka."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag", "rows-read", "block-cache-usage")
-"""What is counted of a sub-topology."""
+"""The metrics of a sub-topology."""
 
 
 class Cluster(Protocol):
-    """What a sub-topology asks of Kafka; the driver for tests has one of its own."""
+    """The access of a sub-topology to Kafka; the test driver has its own implementation."""
 
     def runtime(self, partitions: int) -> TaskRuntime:
-        """What a sub-topology has in Spark's JVM. partitions: how many its topics have."""
+        """The runtime of a sub-topology in Spark's JVM. partitions: the number of its topics' partitions."""
         ...
 
     def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
-        """Compute a batch of what these inputs have, and write what it makes; raises what `write` does."""
+        """Compute a batch of these inputs, and write its results; raises as `write`."""
         ...
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
-        """Where topics end, as far as is known without asking brokers; None: ask. inputs: where the next batch begins."""
+        """End offsets, as far as known without a request to brokers; None: unknown. inputs: where the next batch begins."""
         ...
 
     def limits(self) -> Mapping[str, int]:
-        """By topic that is written to, how many bytes of a record it takes now."""
+        """By topic that is written to, its current maximum record size in bytes."""
         ...
 
     def read(self, ranges: Ranges) -> DataFrame:
-        """Records of ranges of offsets, those of a partition in their order."""
+        """The records of ranges of offsets, ordered within each partition."""
         ...
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:
-        """Write what a batch made."""
+        """Write the results of a batch."""
         ...
 
     def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
@@ -49,28 +49,28 @@ class Cluster(Protocol):
         ...
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
-        """Committed offsets with their notes."""
+        """Committed offsets with their metadata."""
         ...
 
     def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-        """Commit offsets with notes, all at once."""
+        """Commit offsets with metadata, all at once."""
         ...
 
 
 class BatchTransactions(Protocol):
-    """What writes batches exactly once."""
+    """Writes batches exactly once."""
 
     def begin(self, runtime: TaskRuntime) -> None:
-        """Become the only one who writes for the sub-topology: committed offsets are to be read after it."""
+        """Fence off other writers of the sub-topology; committed offsets have to be read after it."""
         ...
 
     def commit(self, runtime: TaskRuntime, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-        """Commit what a batch made, and the offsets with it."""
+        """Commit the results of a batch together with its offsets."""
         ...
 
 
 def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapping[str, str]) -> dict[Partition, int]:
-    """Where partitions without a committed offset begin. reset: policies by topic. Raises StreamsError where that is none."""
+    """The first offsets of partitions without a committed one. reset: policies by topic. Raises StreamsError for `none`."""
     fresh = {p: reset.get(p[0], "earliest") for p in partitions}
     offsets: dict[Partition, int] = {}
     for reset_policy in {

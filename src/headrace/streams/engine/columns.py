@@ -38,7 +38,7 @@ def null(kind: DataType) -> Column:
 
 
 def column(value: Any) -> Column:
-    """What a user's function returned, as a Column: values of Python become literals."""
+    """The result of a user's function as a Column: Python values become literals."""
     from pyspark.sql import Column
     from pyspark.sql import functions as F
 
@@ -54,13 +54,13 @@ def apply(function: Callable[..., Any], node: str, *arguments: Any) -> Any:
 
 
 def keyed(function: Callable[..., Any], node: str, key: Column, *arguments: Column) -> Any:
-    """Call a user's function that may want the key before its arguments, which the number of its parameters says."""
+    """Call a user's function; with the key first if it has one more parameter than there are arguments."""
     all_arguments = arguments if parameters(function) <= len(arguments) else (key, *arguments)
     return apply(function, node, *all_arguments)
 
 
 def parameters(function: Callable[..., Any]) -> int:
-    """How many positional parameters a function has; 1 where it cannot be told."""
+    """The number of a function's positional parameters; 1 if it is unknown."""
     try:
         declared = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

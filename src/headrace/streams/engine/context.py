@@ -1,4 +1,4 @@
-"""What the operators of a sub-topology share: the stores, the stream times, and what a batch puts out."""
+"""The context that the operators of a sub-topology share: stores, stream times, and the outputs of a batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ StreamTimes = dict[str, dict[int, int]]
 
 @dataclass
 class StateManager:
-    """What a sub-topology keeps from batch to batch: rows by store, stream times, formats of changelogs."""
+    """The state of a sub-topology between batches: rows by store, stream times, formats of changelogs."""
 
     runtime: TaskRuntime
     stores: Mapping[str, StateStore]
@@ -40,15 +40,13 @@ class StateManager:
     """By repartition topic whose readers read nothing else, its partitions and those of their changelogs."""
 
     def set_stream_times(self, stream_times: StreamTimes) -> None:
-        """The stream times that operators have come to."""
+        """Set the stream times of operators."""
         self.stream_times = stream_times
         self.runtime.set_stream_times(stream_times)
         self._expire()
 
     def apply(self, stream_times: StreamTimes) -> None:
-        """Take the changes of a batch into the stores, with the stream times that it has come to; what is before stream time less
-        retention goes from those of windows.
-        """
+        """Apply the changes and stream times of a batch to the stores; deletes expired windows now and then."""
         self.runtime.apply()
         self.stream_times = stream_times
         self._expire()
@@ -62,15 +60,15 @@ class StateManager:
                 self.tables[store].expired_until = {p: time - retention for p, time in self.stream_times.get(node, {}).items()}
 
     def stores_written(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those of some partitions of topics that are of changelogs, each with the name of the store; and the topics of
-        `repartition_sources`, as if they had one partition.
+        """Of written partitions, those of changelogs, each with the name of the store; and the topics of `repartition_sources`,
+        as if they had one partition.
         """
         stores, written = {self.changelog(store): store for store in self.logs}, list(partitions)
         repartition_sources = {(topic, 0) for topic, _ in written if topic in self.repartition_sources}
         return repartition_sources | {(stores[topic], p) for topic, p in written if topic in stores}
 
     def table(self, store: str, layout: Layout, time: Column | None = None, size: Column | None = None) -> StoreTable:
-        """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout.
+        """The rows of a store, which is created at the first call. Raises StreamsError for a store with another layout.
 
         time, size: by which its rows can be read in their order, as `TimeIndex` has it.
         """
@@ -84,7 +82,7 @@ class StateManager:
 
 @dataclass(frozen=True)
 class ForEachAction:
-    """Records that go to a function of the user's in this process, or are printed."""
+    """Records for a user's function in this process, or to be printed."""
 
     frame: DataFrame
     show: Callable[[Any], None]
@@ -92,20 +90,20 @@ class ForEachAction:
 
 @dataclass
 class Context:
-    """What a batch does: planned once, and run for every batch."""
+    """The plan of a batch: made once, and run for every batch."""
 
     state: StateManager
     tables_with_all_changes: frozenset[str] = frozenset()
-    """Tables of which every single change is wanted."""
+    """Tables of which operators need every single change."""
     flows: dict[str, Flow] = field(default_factory=dict)
-    """What each operator passes on."""
+    """The flow behind each operator."""
     outputs: list[Output] = field(default_factory=list)
-    """What a batch puts out."""
+    """The outputs of a batch."""
     local_actions: list[ForEachAction] = field(default_factory=list)
     processors: list[str] = field(default_factory=list)
-    """Nodes whose schedules may be due."""
+    """Nodes whose punctuations may be due."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
-    """Serdes of keys and values where nothing names one."""
+    """The default serdes of keys and values."""
 
     @property
     def spark(self) -> SparkSession:
@@ -113,7 +111,7 @@ class Context:
         return self.state.runtime.spark
 
     def compute_once(self, frame: DataFrame) -> DataFrame:
-        """The frame, computed once for everything that uses it in a batch."""
+        """The frame, computed once per batch for all its uses."""
         return self.state.runtime.compute_once(frame)
 
     def write(self, frames: Iterable[DataFrame]) -> None:
@@ -121,30 +119,30 @@ class Context:
         self.outputs += [Output("sink", "", None, frame) for frame in frames]
 
     def put(self, store: str, updates: DataFrame) -> None:
-        """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
+        """Change a store. updates: the columns of its layout, v, t, and ov, ot of the previous row; each key once."""
         self.put_encoded(store, self.state.logs[store].encoded(updates))
         index = self.state.tables[store].index
         if index is not None:
             self.outputs.append(Output("store", index.name, None, index.changes(updates)))
 
     def put_encoded(self, store: str, changes: DataFrame) -> None:
-        """The same for rows as the store has them: p, key, value (NULL deletes), t, old."""
+        """As `put`, for rows in the store's format: p, key, value (NULL deletes), t, old."""
         kind = "version" if self.state.logs[store].versioned else "store"
         self.outputs.append(Output(kind, store, self.state.changelog(store), changes))
 
     def schedule_punctuations(self, node: str, times: DataFrame) -> None:
-        """Say when the schedules of a processor are due: p, number, ms. A number below 0: the processor has begun to work."""
+        """Output when the punctuations of a processor are due: p, number, ms. A number below 0: the processor has started."""
         self.outputs.append(Output("due", node, None, times))
         self.processors.append(node)
 
     def call_locally(self, frame: DataFrame, action: Callable[[Any], None]) -> None:
-        """Give rows to a function in this process, once everything else of the batch is done. frame: cut."""
+        """Call a function in this process with rows, after the rest of the batch. frame: computed once."""
         self.outputs.append(Output("show", "", None, frame))
         self.local_actions.append(ForEachAction(frame, action))
 
     def skip(self, frame: DataFrame, store: str = "") -> None:
-        """Say that records are left out. frame: topic, partition, offset; of what came too late for a store its name, the
-        partition and the time.
+        """Output skipped records. frame: topic, partition, offset; for expired records of a store its name, the partition and the
+        time.
         """
         self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
 
@@ -155,6 +153,6 @@ class Context:
         return F.call_function("headrace_stream_time", F.lit(self.state.runtime.id), F.lit(node), F.col("p").cast("int"))
 
     def advance_stream_time(self, node: str, times: DataFrame, *stores: str) -> None:
-        """The stream times that a batch comes to: p, ct. stores: whose rows expire by them."""
+        """Output the stream times after a batch: p, ct. stores: whose rows expire by them."""
         self.outputs.append(Output("tick", node, None, times.select("p", "ct").where("ct is not null")))
         self.state.expires |= dict.fromkeys(stores, node)

@@ -1,4 +1,4 @@
-"""Dead letters of streams (KIP-1034): records that are left out, as they were read, with what is wrong with them in headers."""
+"""Dead letters of streams (KIP-1034): skipped records as they were read, with the error in headers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXCEPTION = "org.apache.kafka.common.errors.SerializationException"
 
 
 def unreadable(records: DataFrame, topic: str) -> DataFrame:
-    """Records that no serde reads, for the dead letter topic. records: columns of `source.RAW`, and `reason`."""
+    """Records that cannot be deserialized, for the dead letter topic. records: columns of `source.RAW`, and `reason`."""
     from pyspark.sql import functions as F
 
     return _letters(records, topic, (F.lit(_EXCEPTION), F.col("reason"), F.col("reason")))

@@ -1,4 +1,4 @@
-"""One write for everything that a batch produces: records of sinks and repartition topics, and rows of changelogs."""
+"""Writes all results of a batch at once: records of sinks and repartition topics, and rows of changelogs."""
 
 from __future__ import annotations
 

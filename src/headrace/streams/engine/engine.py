@@ -1,4 +1,4 @@
-"""All sub-topologies of an application at work, each in a thread of its own."""
+"""Runs all sub-topologies of an application, each in its own thread."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _POLL_S, _LOCK_TIMEOUT_S, _GLOBALS_S = 0.5, 150.0, 0.1
 
 
 class KafkaCluster:
-    """What sub-topologies ask of Kafka, for as long as this instance is the active one."""
+    """The access of sub-topologies to Kafka, as long as this instance is the active one."""
 
     def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: ActiveStandbyMember) -> None:
-        """Takes over the present generation: what is committed after another instance became active is refused."""
+        """Uses the current generation: commits are refused once another instance has become active."""
         self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
         self._producer = config.producer_settings
@@ -59,13 +59,13 @@ class KafkaCluster:
         self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
 
     def runtime(self, partitions: int) -> TaskRuntime:
-        """What a sub-topology has in Spark's JVM."""
+        """The runtime of a sub-topology in Spark's JVM."""
         config = self._config
         consumers = consumer(config.consumer_settings)
         return TaskRuntime(self._spark, partitions, consumers, self._producer, config.state_dir, self._limits)
 
     def limit_batch_size(self, topics: Iterable[str]) -> None:
-        """Send no larger batches than topics take, of those that exist. Raises KafkaFailure, RetriableError."""
+        """Limit producer batches to what the existing topics accept. Raises KafkaFailure, RetriableError."""
         self._written = frozenset(topics)
         limits = self._read_limits()
         fitting = fitting_batch_bytes(limits, client_value("producer", self._producer, "batch.size"))
@@ -73,7 +73,7 @@ class KafkaCluster:
         self._limits = limits or {}
 
     def limits(self) -> Mapping[str, int]:
-        """How many bytes of a record topics take now, as far as that may be read. Raises KafkaFailure, RetriableError."""
+        """The topics' current maximum record sizes in bytes, as far as readable. Raises KafkaFailure, RetriableError."""
         return self._read_limits() or {}
 
     def _read_limits(self) -> dict[str, int] | None:
@@ -81,7 +81,7 @@ class KafkaCluster:
         return max_message_bytes(self._admin, [topic for topic in self._written if topic in existing_topics])
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
-        """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
+        """The end offsets of a sub-topology's topics, which are fetched from these offsets on unless they are already."""
         if not runtime.following:
             runtime.follow((name, topic, p, offset) for name, starts in inputs.items() for (topic, p), offset in starts.items())
             return None
@@ -104,7 +104,7 @@ class KafkaCluster:
         return self._topics.read(ranges)
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:
-        """Write what a batch made."""
+        """Write the results of a batch."""
         BatchWriter(self._producer).write(rows, number)
 
     def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
@@ -116,15 +116,15 @@ class KafkaCluster:
         return self._admin.partition_offsets(requested, policy, read_committed=self._committed_only) if requested else {}  # type: ignore[arg-type]
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
-        """Committed offsets with their notes."""
+        """Committed offsets with their metadata."""
         return self._instances.committed(partitions)
 
     def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-        """Commit offsets with notes, as the active instance."""
+        """Commit offsets with metadata, as the active instance."""
         self._instances.commit(offsets, self._generation)
 
     def transactions(self, subtopology: int) -> TransactionPerBatch | None:
-        """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
+        """The transactions of a sub-topology's batches; None if they are written at least once."""
         if self._config.processing_guarantee == AT_LEAST_ONCE:
             return None
         return TransactionPerBatch(self._config.application_id, subtopology, self._is_active)
@@ -146,8 +146,8 @@ class Engine:
     def __init__(
         self, topology: Topology, config: StreamsConfig, cluster: KafkaCluster, admin: Admin, spark: SparkSession
     ) -> None:
-        """Compile the topology. Raises StreamsError, TopologyError, ConfigError; KafkaFailure and RetriableError if the cluster
-        does not say what its topics take.
+        """Compile the topology. Raises StreamsError, TopologyError, ConfigError; KafkaFailure and RetriableError if the topics'
+        record sizes cannot be read.
         """
         cluster.limit_batch_size(written_topics(topology, config))
         self.tasks, self.globals = build(topology, config, cluster, admin)
@@ -162,13 +162,13 @@ class Engine:
         self._on_retry: Callable[[], None] = lambda: None
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
-        self._globals_due = 0.0  # when global tables take in what has come
+        self._globals_due = 0.0  # when to update the global tables
         self._repartition_purge = RepartitionTopicPurge(topology, config, admin)
 
     def start(
         self, ready: Callable[[], None], failed: Callable[[BaseException], None], on_retry: Callable[[], None] = lambda: None
     ) -> None:
-        """Restore every task, then work. ready: called when all are restored; troubled: when a batch has to be tried again."""
+        """Restore and run every task. ready: called when all are restored; on_retry: called when a batch is retried."""
         self._on_retry = on_retry
         waiting = threading.Barrier(len(self.tasks), action=ready) if self.tasks else None
         for task in self.tasks:
@@ -180,7 +180,7 @@ class Engine:
             ready()
 
     def stop(self, timeout_s: float, *, at_once: bool = False) -> bool:
-        """End after the batches that run now, or `at_once` in the middle of them; whether all ended in time."""
+        """Stop after the running batches, or `at_once` in the middle of them; whether all stopped in time."""
         self._stopping.set()
         deadline = time.monotonic() + timeout_s
         others = [thread for thread in self._threads if thread is not threading.current_thread()]
@@ -193,7 +193,7 @@ class Engine:
         return not alive
 
     def abandon(self) -> None:
-        """End without waiting: what still runs can commit nothing any more."""
+        """Stop without waiting: batches that still run cannot commit any more."""
         self._stopping.set()
         self._cluster.refuse_commits()
 
@@ -221,7 +221,7 @@ class Engine:
                     task.refill_changelogs()
 
     def store(self, name: str) -> ReadOnlyStore:
-        """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
+        """A store, read between two batches. Raises StreamsError for one that no operator has created."""
         for task in self.tasks:
             if name in task.state.tables:
                 open_reader = partial(_locked_reader, self._locks[task.program.number], task.state.tables[name])
@@ -233,11 +233,11 @@ class Engine:
         raise StreamsError(f"The store {name} holds nothing that can be read.")
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By sub-topology."""
+        """The metrics by sub-topology."""
         return {f"sub-topology-{task.program.number}": dict(task.metrics) for task in self.tasks}
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
-        """About how many rows each store has, by sub-topology."""
+        """The estimated number of rows of each store, by sub-topology."""
         sizes = {}
         for task in self.tasks:
             lock = self._locks[task.program.number]  # else it may be closed meanwhile; a restore is not waited for
@@ -249,16 +249,16 @@ class Engine:
         return sizes
 
     def pause(self) -> None:
-        """Begin no further batch."""
+        """Start no further batch."""
         self._paused.set()
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue after `pause`."""
         self._paused.clear()
 
     @contextmanager
     def _all_locked(self) -> Iterator[None]:
-        """No task has a batch under way."""
+        """Hold the locks of all tasks, so that no batch runs."""
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         with ExitStack() as locks:
             for lock in self._locks.values():
@@ -290,7 +290,7 @@ class Engine:
             with self._failure:
                 first = not self._stopping.is_set()
                 self._stopping.set()
-            if first:  # it waits for the other threads, which need the lock to end
+            if first:  # outside of the lock, which the other threads need to end, and `failed` waits for them
                 failed(_as_streams_error(error, number))
         finally:
             with self._locks[number]:
@@ -310,7 +310,7 @@ class Engine:
             runtime.wait(self._poll_s)
 
     def _run_batch(self, task: StreamTask) -> bool:
-        """One batch; whether there was one."""
+        """Run one batch; whether there was one."""
         if self._paused.is_set():
             return False
         busy = self._with_retries(task, lambda: self._batch(task))
@@ -325,7 +325,7 @@ class Engine:
         return task.step()
 
     def _with_retries(self, task: StreamTask, action: Callable[[], Value]) -> Value:
-        """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
+        """Run the action with the task's lock, retried for `task.timeout.ms` after retriable errors."""
         backoff, reason = Backoff(0.1, 10.0), ""
 
         def alone(_left_s: float) -> Value:
@@ -348,7 +348,7 @@ class Engine:
 
 @contextmanager
 def _locked_reader(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
-    """What reads a table, which no batch changes meanwhile."""
+    """A reader of a table, which no batch changes meanwhile."""
     with lock:
         yield table.reader()
 

@@ -1,4 +1,4 @@
-"""Which records that fail are left out (KIP-1033)."""
+"""The processing and production exception handlers (KIP-1033): which failed records are skipped."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from headrace.streams.engine.source import is_unreadable
 
 @dataclass(frozen=True)
 class ExceptionHandlers:
-    """What the handlers of an application say."""
+    """The responses of an application's exception handlers."""
 
     processing_continues: bool = False
-    """Of a record that cannot be processed."""
+    """Whether to skip a record that cannot be processed."""
     production_continues: bool = False
-    """Of one whose results cannot be written."""
+    """Whether to skip a record whose results cannot be written."""
 
     def __bool__(self) -> bool:
         return self.processing_continues or self.production_continues
 
     def continues(self, failure: RecordFailedError) -> bool:
-        """Whether a record is left out that has failed so; one that no serde reads has a handler of its own."""
+        """Whether to skip a record after this failure; the deserialization handler has been applied before."""
         if failure.is_production_error:
             return self.production_continues
         return self.processing_continues and not is_unreadable(failure.text)

@@ -24,12 +24,12 @@ class Records:
 
     frame: DataFrame
     depth: int = 0
-    """How many numbers `o` has, 0 if that differs."""
+    """The length of `o`, 0 if it differs between records."""
     ordered: Ordered = "task"
-    """Which of them stand in their order, in one piece of the frame."""
+    """Which records are ordered, within one partition of the frame."""
 
     def order(self) -> list[Column]:
-        """What the records of a task are sorted by."""
+        """The columns by which the records of a task are sorted."""
         from pyspark.sql import functions as F
 
         return [F.col("o")[i] for i in range(self.depth)] if self.depth else [F.col("o")]
@@ -41,26 +41,26 @@ class Changes:
 
     frame: DataFrame
     lookup: Lookup | None = None
-    """Adds `sv` and `st`, value and time of the row that the table had for p and k before this batch; None: it is not kept
-    anywhere.
+    """Adds `sv` and `st`, value and time of the row that the table had for p and k before this batch; None: the table is not
+    materialized.
     """
     versions: DataFrame | None = None
-    """Columns p, k, v, o of every single change, for joins that look between two of them; `at` is where it is on its way through
-    the nodes, which a table that is kept further down has it from.
+    """Columns p, k, v, o of every single change, for joins with records between two changes; `at` is its place at this node,
+    which becomes `o` where a table is materialized further downstream.
     """
     has_old: bool = True
     """Whether `old` is known."""
     puts: DataFrame | None = None
-    """Of a table with history, whose `frame` tells the changes of its last versions: p, k, old, new, t, o of every version that
-    came, late ones as well (KIP-914).
+    """Of a versioned table, whose `frame` has the changes of the last versions: p, k, old, new, t, o of every put version,
+    out-of- order ones as well (KIP-914).
     """
     as_of: Lookup | None = None
-    """Of a table with history: adds `other`, the value that p and k had at the time `t`, as is known at the place `o`."""
+    """Of a versioned table: adds `other`, the value of p and k at the time `t`, as of the place `o`."""
 
 
 @dataclass(frozen=True)
 class Regrouped:
-    """Rows of a table under another key: `add` says whether v comes into its group. Columns p, k, v, add, t, o."""
+    """Rows of a table with another key: `add` tells whether v is added to its group or removed. Columns p, k, v, add, t, o."""
 
     frame: DataFrame
 
@@ -86,7 +86,7 @@ class SubscriptionResponses:
 
 @dataclass(frozen=True)
 class AggregationInput:
-    """Records that a cogroup will aggregate together with those of other streams."""
+    """Records to be aggregated, in a cogroup together with those of other streams."""
 
     records: Records
     operation: StreamAggregate

@@ -1,7 +1,7 @@
-"""Many values into one, in their order: what `count`, `reduce` and `aggregate` do with the records of a key in a batch.
+"""Folds the values of a key in a batch, in their order: `count`, `reduce` and `aggregate`.
 
-Functions of the user's get Columns; the values of a key are folded inside Spark by `aggregate` over a sorted list, one after the
-other as Kafka Streams does it, so that any function may be used and not only sums and the like.
+User functions get Columns; Spark folds the values of a key with its function `aggregate` over a sorted list, one after the other
+as Kafka Streams does, so any function may be used, not only associative ones.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def aggregate_with(
 
 
 def unchanged_by_null(new: Column, value: Column, before: Column) -> Column:
-    """The aggregate after a value that may be NULL, which windows get: a function that only says NULL to that changes nothing."""
+    """The aggregate after a value that may be NULL, as in windows: a function that returns NULL for it changes nothing."""
     from pyspark.sql import functions as F
 
     return F.when(value.isNull(), F.coalesce(new, before)).otherwise(new)

@@ -57,8 +57,8 @@ def inferred(kind: DataType) -> Serde:
 
 
 def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple[Column, Column]:
-    """The value of some bytes, and whether they are none of this serde's. kind: the type, where it is known better than by the
-    serde. With a serde that has a registry: of an internal topic, which has no schemas; see `read` for others.
+    """The value of some bytes, and whether this serde cannot read them. kind: the type, where it is more precise than the
+    serde's. For a serde with a registry: of an internal topic, which has no schemas; see `read` for others.
     """
     from pyspark.sql import functions as F
 
@@ -80,7 +80,7 @@ def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple
 
 
 def encoded(serde: Serde | None, value: Column, kind: DataType, what: str) -> Column:
-    """The bytes of a value. what: whose it is, for the StreamsError if the serde does not write this type."""
+    """The bytes of a value. what: its description, for the StreamsError if the serde cannot write this type."""
     from pyspark.sql import functions as F
 
     serde = inferred(kind) if serde is None or isinstance(serde, RegistrySerde) else serde

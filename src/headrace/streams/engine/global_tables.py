@@ -1,4 +1,4 @@
-"""Global tables: the whole of a topic, the same for all tasks; loaded before anything starts, kept up to date between batches."""
+"""Global tables: all rows of a topic, the same for all tasks; loaded before the start, updated between batches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GlobalTable:
     def __init__(
         self, source: SourceNode, source_reader: SourceReader, cluster: Cluster, partitions: int, store: StateStore
     ) -> None:
-        """Read everything that is in the topic. Raises StreamsError."""
+        """Load the topic. Raises StreamsError."""
         self._source, self._source_reader, self._cluster = source, source_reader, cluster
         self._partitions = [(source.topics[0], p) for p in range(partitions)]
         self._runtime = cluster.runtime(1)
@@ -39,7 +39,7 @@ class GlobalTable:
         self.update()
 
     def update(self) -> None:
-        """Take in what has come."""
+        """Load new records."""
         with self._lock:
             ends = self._cluster.offsets(self._partitions, "latest")
             ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
@@ -48,7 +48,7 @@ class GlobalTable:
                 self._positions.update({p: end for p, (_, end) in ranges.items()})
 
     def close(self) -> None:
-        """It is not needed any more."""
+        """Close the runtime."""
         self._runtime.close()
 
     def _rows(self, raw: DataFrame) -> DataFrame:

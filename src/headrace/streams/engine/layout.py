@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a store: `keys` beside the task's partition, in the order of the changelog's key; `value`: type of `v`."""
+    """The columns of a store: `keys` in addition to the task's partition, in the changelog's order; `value`: type of `v`."""
 
     keys: tuple[tuple[str, DataType], ...]
     value: DataType
 
     def __post_init__(self) -> None:
-        """Take all fields of structs for ones that may be NULL: what a serde reads from bytes is, whatever was written."""
+        """Make all types nullable: values that a serde reads from bytes are."""
         object.__setattr__(self, "keys", tuple((name, _nullable(kind)) for name, kind in self.keys))
         object.__setattr__(self, "value", _nullable(self.value))
 
     @property
     def names(self) -> list[str]:
-        """What identifies a row."""
+        """The columns that identify a row."""
         return ["p", *(name for name, _ in self.keys)]
 
 

@@ -1,4 +1,4 @@
-"""From a processor in a Python worker to its sub-topology's runtime: `ProcessorServer.java` over a socket of this user's."""
+"""The client of `ProcessorServer.java`: connects a processor in a Python worker to its sub-topology's runtime, over a socket."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.errors import StreamsError
 
 @dataclass(frozen=True)
 class TaskTimes:
-    """What a processor knows of a task when a batch begins."""
+    """The times of a processor's task at the start of a batch."""
 
     partition: int
     stream_time: int
     """In ms, -1 if there is none."""
     dues: dict[int, int] | None
-    """By the number of a schedule, when it is due by the clock; None: the processor begins to work."""
+    """By the number of a schedule, its next call by wall-clock time; None: the processor has not run yet."""
 
 
 class ProcessorLink:
@@ -31,12 +31,12 @@ class ProcessorLink:
         self._input = self._socket.makefile("rb")
 
     def close(self) -> None:
-        """The batch is over."""
+        """Close the connection."""
         self._input.close()
         self._socket.close()
 
     def begin(self, node: str, piece: int) -> tuple[int, list[TaskTimes]]:
-        """The time of the clock, and the tasks of a piece."""
+        """The wall-clock time, and the tasks of a partition of the batch."""
         self._socket.sendall(b"b" + _with_length(node.encode()) + struct.pack(">i", piece))
         now, count = self._read(">qi")
         tasks = []

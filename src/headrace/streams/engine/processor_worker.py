@@ -1,7 +1,7 @@
-"""Processors of the user's in Spark's Python workers: the rows of a piece, task by task, each record through all of a group.
+"""User processors in Spark's Python workers: each record of a task passes through all processors of a group.
 
-A processor finds its stores as they were before the batch, through the socket of the sub-topology's runtime, and over that what
-the processors of its group have changed since.
+A processor's stores have the rows from before the batch, read through the socket of the sub-topology's runtime, overlaid with the
+changes of the processors of its group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.streams.processors import ProcessorContext, PunctuationType, Recor
 from headrace.streams.stores import StoreKind
 
 ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
-"""What a row begins with: `m` is the processor's number; the last three are of a changed row of a table that is read."""
+"""The first columns of a row: `m` is the processor's number; the last three are of a changed row of a table that is read."""
 _PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
 _PREFETCH_RECORDS = 1000  # records whose rows of a store are fetched with one request
 _LAST = 1 << 62  # behind all records of topics
@@ -36,21 +36,21 @@ class WorkerProcessor:
     supplier: Any
     keeps_key: bool
     forwards: tuple[tuple[int, int | None], ...]
-    """Those of the group right behind it, by their number, each with its place among the children if it needs one."""
+    """Its children in the group, by their number, each with its child order if it needs one."""
     stores: frozenset[str] = frozenset()
-    """Those that it is connected with: beside global ones it has access to no other of the group's."""
+    """The stores that are connected to it: except global ones it has access to no others of the group."""
 
 
 class ProcessorRows:
-    """The rows of a piece, through processors for each of its tasks."""
+    """Runs the rows of a Spark partition through processors, for each of its tasks."""
 
     def __init__(self, processors: Sequence[WorkerProcessor], stores: Mapping[str, StoreAccess], socket: str, depth: int) -> None:
-        """socket: of the sub-topology's runtime; depth: how many numbers a place has, 0 if that differs."""
+        """socket: of the sub-topology's runtime; depth: the length of places, 0 if it differs."""
         from pyspark import cloudpickle
 
         self.nodes, self.stores, self.depth = [processor.node for processor in processors], dict(stores), max(depth, 1)
         self._socket = socket
-        # As bytes, so that a worker can be told before where this process finds the modules that the suppliers need.
+        # As bytes, so that a worker can extend its module path before it unpickles the suppliers.
         self._processors, self._paths = cloudpickle.dumps(list(processors)), list(sys.path)
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -75,7 +75,7 @@ class ProcessorRows:
                 link.close()
 
     def _tasks(self, link: ProcessorLink, piece: int) -> tuple[int, dict[int, list[TaskTimes]]]:
-        """The time of the clock, and by task what each processor knows of it."""
+        """The wall-clock time, and by task the times of each processor."""
         now, by_task = 0, defaultdict[int, list[TaskTimes]](list)
         for node in self.nodes:
             now, tasks = link.begin(node, piece)
@@ -84,7 +84,7 @@ class ProcessorRows:
         return now, by_task
 
     def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
-        """By task, those of stores that have one: of the greatest time that has been put into them."""
+        """By task, the stream times of stores: the greatest time that has been put into them."""
         by_task: dict[int, dict[str, int]] = defaultdict(dict)
         for name, access in self.stores.items():
             if access.store.kind is not StoreKind.KEY_VALUE:
@@ -94,13 +94,13 @@ class ProcessorRows:
 
 
 class _ProcessedTask:
-    """The records of one task in a batch, and what follows from them."""
+    """Runs the records of one task in a batch."""
 
     def __init__(
         self, rows: ProcessorRows, processors: Sequence[WorkerProcessor], links: Mapping[str, ProcessorLink],
         tasks: Sequence[TaskTimes], now: int, times: Mapping[str, int],
     ) -> None:  # fmt: skip
-        """tasks: what each processor knows of the task; times: stream times of stores."""
+        """tasks: the times of each processor's task; times: stream times of stores."""
         self._partition, self._depth = tasks[0].partition, rows.depth
         self._changed: dict[str, ChangedRows] = {}
         self._rows_of: dict[str, ChangedRows] = {}
@@ -127,7 +127,7 @@ class _ProcessedTask:
         """Rows as `processors._schema` has them."""
         remaining = iter(rows)
         chunk = list(islice(remaining, _PREFETCH_RECORDS))
-        # Records that another operator has forwarded from its own `init` or at its end begin below 0 or above _LAST themselves.
+        # Places of records that an upstream operator forwarded from `init` or `close` are themselves below 0 or above _LAST.
         first, last = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0, _LAST
         for number, member in enumerate(self._task_processors):
             member.init([first - len(self._task_processors) + number] * self._depth)
@@ -155,18 +155,18 @@ class _ProcessedTask:
             yield from member.times(self._partition)
 
     def process(self, number: int, record: Record, place: list[int]) -> None:
-        """Give a record to a processor of the group, in the middle of another one's work."""
+        """Pass a record to a processor of the group, while another one is processing."""
         before = self._time, self._key
         self._time, self._key = record.timestamp, None
         self._task_processors[number].process(record, place)
         self._time, self._key = before
 
     def set_time(self, time: int) -> None:
-        """The time of what is put into a store from now on."""
+        """Set the timestamp of the following puts into stores."""
         self._time = time
 
     def forward(self, number: int, record: Record, place: list[int]) -> None:
-        """Let a record go to the operators behind a processor."""
+        """Forward a record to the operators downstream of a processor."""
         pairs: list[Any] = [None] * (2 * len(self._task_processors))
         pairs[2 * number : 2 * number + 2] = record.key, record.value
         headers = list(record.headers) or None
@@ -189,12 +189,12 @@ class _ProcessedTask:
                     yield (self._partition, time, None, None, None, name, key, value, before[key], None, *pairs)
 
     def _next_keys(self, key: Any) -> Iterable[Any]:
-        """The keys of the next records, if a processor asks for the key of this one."""
+        """The keys of the next records, if a processor looks up the key of this one."""
         return self._ahead if key == self._key else ()
 
 
 def _key_column(number: int) -> int:
-    """Where the key of a processor stands in a row."""
+    """The index of a processor's key in a row."""
     return len(ROW_COLUMNS) + 2 * number
 
 
@@ -213,7 +213,7 @@ class _TaskProcessor:
         self.context = ProcessorContext(times.partition, self._forward, stores, times.stream_time, now, dues)
 
     def init(self, place: list[int]) -> None:
-        """Begin a batch. place: of what it forwards before there is a record."""
+        """Start a batch. place: of records forwarded before the first input record."""
         self._record, self._place, self._forwarded = None, place, 0
         if hasattr(self._processor, "init"):
             self._processor.init(self.context)
@@ -227,14 +227,14 @@ class _TaskProcessor:
         self.context.punctuate(PunctuationType.STREAM_TIME)
 
     def end(self, place: list[int]) -> None:
-        """Everything of the batch has been processed."""
+        """End a batch."""
         self._record, self._place, self._forwarded = None, place, 0
         self.context.punctuate(PunctuationType.WALL_CLOCK_TIME)
         if hasattr(self._processor, "close"):
             self._processor.close()
 
     def times(self, partition: int) -> Iterator[tuple[Any, ...]]:
-        """When schedules are due, and the stream time (number -1)."""
+        """The next calls of punctuations, and the stream time (number -1)."""
         for number, schedule in enumerate(self.context.schedules):
             if not schedule.cancelled and schedule.kind is PunctuationType.WALL_CLOCK_TIME:
                 yield self._time_row(partition, schedule.due, number)

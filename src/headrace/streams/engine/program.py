@@ -1,7 +1,7 @@
-"""What a sub-topology does with a batch: its nodes in order, each turned into expressions of Spark.
+"""The program of a sub-topology: its nodes in order, each compiled to Spark expressions.
 
-The nodes are gone through once, before the first batch, which tells the types of all stores and repartition topics, and finds
-functions that Spark refuses before anything has been read. What comes of it is run for every batch.
+The nodes are compiled once, before the first batch. This determines the types of all stores and repartition topics, and finds
+functions that Spark refuses before anything has been read. The plan is run for every batch.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class Program:
     number: int
     nodes: tuple[Node, ...]
     children: Mapping[str, tuple[Node, ...]]
-    """Of each node, in the order in which Kafka Streams gives them a record."""
+    """The children of each node, in the order in which Kafka Streams passes a record to them."""
     has_state: bool
     child_order: ChildOrder
     tables_with_all_changes: frozenset[str]
-    """Tables in whose rows joins with streams or processors look, and those from which they follow."""
+    """Tables that stream-table joins or processors look up, and those that they are derived from."""
     read: Mapping[str, Mapping[str, str]]
     """By processor, the stores of tables that it reads, each with the operator whose result it is."""
     groups: Mapping[str, frozenset[str]]
-    """By processor that shares a store, those that work together with it, and itself."""
+    """By processor that shares a store, its group: itself and those that run together with it."""
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
@@ -75,7 +75,7 @@ class Program:
         read = {node.name: stores_read for node in added if (stores_read := owned_stores(node, added))}
         groups = processor_groups(added)
         before = {node.name: (*dependencies(node), *read.get(node.name, {}).values()) for node in added}
-        # What one of a group needs comes before all of it; and within a record they are one after the other.
+        # The dependencies of one processor run before its whole group; within a record its processors run one after the other.
         whole = {
             name: tuple(needed for member in groups[name] for needed in before[member] if needed not in groups[name])
             for name in groups
@@ -92,15 +92,15 @@ class Program:
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
-        """What it reads."""
+        """The sources of the sub-topology."""
         return tuple(node for node in self.nodes if isinstance(node, SourceNode))
 
     def run(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
-        """Turn inputs, by source, into the outputs of the context. Raises StreamsError."""
+        """Compile inputs, by source, into the outputs of the context. Raises StreamsError."""
         self._run(self.nodes, context, inputs, topics)
 
     def infer_formats(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
-        """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
+        """Compile the nodes that depend on these inputs only, which determines the formats of some of the written topics."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
             together = [member for member in self.nodes if member.name in self.groups.get(node.name, (node.name,))]
@@ -122,7 +122,7 @@ class Program:
 
     def _process(self, context: Context, node: ProcessorNode) -> None:
         operation = node.operation
-        # What comes to a processor of the user's is taken with its group.
+        # The inputs of a user processor are compiled with its group.
         is_grouped = isinstance(operation, ops.UserProcessor)
         parents = [] if is_grouped else [self.flow(context, parent, node.name) for parent in node.parents]
         if isinstance(operation, ops.Branch):
@@ -132,7 +132,7 @@ class Program:
         context.flows[node.name] = _OPERATORS[type(operation)](self, context, node, operation, parents)
 
     def flow(self, context: Context, parent: str, child: str) -> Flow:
-        """What a node passes on to one of its children."""
+        """The flow from a node to one of its children."""
         branch = f"{parent}>{child}"
         parent_flow = context.flows[branch if branch in context.flows else parent]
         place = self.child_order.get((parent, child))
@@ -202,7 +202,7 @@ def _call_for_each(_program: Program, context: Context, node: ProcessorNode, ope
 
 
 def _process(program: Program, context: Context, node: ProcessorNode, _operation: Any, _flows: list[Flow]) -> Flow:
-    if node.name not in context.flows:  # with the first of a group come all of them
+    if node.name not in context.flows:  # the first of a group compiles all of them
         names = program.groups.get(node.name, (node.name,))
         nodes = [member for member in program.nodes if member.name in names and isinstance(member, ProcessorNode)]
         together = [_processing(program, context, member, nodes) for member in nodes]
@@ -212,7 +212,7 @@ def _process(program: Program, context: Context, node: ProcessorNode, _operation
 
 
 def _processing(program: Program, context: Context, node: ProcessorNode, together: list[ProcessorNode]) -> processors.Processing:
-    """A processor with what comes to it from other operators, and those of its group that come right behind it."""
+    """A processor with its input from other operators, and its children in the group."""
     names = [member.name for member in together]
     outside = [program.flow(context, parent, node.name) for parent in node.parents if parent not in names]
     behind = [child.name for child in program.children[node.name] if child.name in names]

@@ -1,8 +1,7 @@
 """Serdes whose schemas are in a registry, read and written by the converters of Kafka Connect's side.
 
-The type of the values follows from one schema, the serde's. Records come with ids of schemas that are not known when a batch is
-planned: the batch ends with a report of the first one, and is planned again once the registry has said what it stands for
-(`look_up_schemas`).
+The type of the values is that of the serde's schema. Records have ids of schemas that are unknown when a batch is planned: the
+batch fails with the first unknown id, and is planned again once its schema has been read from the registry (`look_up_schemas`).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class RegistryFormat:
     """One serde, for keys or for values."""
 
     def __init__(self, serde: RegistrySerde, part: str) -> None:
-        """part: `key` or `value`. Raises ConfigError for options that the converter has not."""
+        """part: `key` or `value`. Raises ConfigError for unknown options of the converter."""
         self._serde, self._part, self._known = serde, part, list[str]()
         self._number = next(_numbers)
         _BY_NUMBER[str(self._number)] = self
@@ -66,7 +65,7 @@ class RegistryFormat:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of Connect. Raises RegistryUnavailableError, RegistryError, DataError; StreamsError for data without one."""
+        """The Connect schema. Raises RegistryUnavailableError, RegistryError, DataError; StreamsError for schemaless data."""
         schema = self._reader.schema_of(self._text, self._serde.schema or "")
         if schema is None:
             raise StreamsError(f"The schema of Serdes.{self._serde.name}(…) says nothing of its data: streams need their type.")
@@ -129,7 +128,7 @@ class RegistryFormat:
         return run.scope.apply(frame).selectExpr(*columns, f"{sql} AS {name}"), name
 
     def _writer(self, topic: str) -> RegisteredConverter:
-        """What writes to a topic: with the serde's schema, registered there if it was given as a text."""
+        """The converter for a topic: with the serde's schema, which is registered there if it is a text."""
         id = self._reader.id_of(self._text, self._serde.schema or "", topic)
         # Values are fitted to the schema; what does not fit fails with its record. As the schema of what may be NULL here
         # (columns of Spark) is compared, a field that it has as required would not be compatible.
@@ -137,7 +136,7 @@ class RegistryFormat:
         return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
 
     def look_up_schemas(self, texts: Sequence[str]) -> None:
-        """Find out what ids of schemas stand for.
+        """Read schemas from the registry by their ids.
 
         Raises RegistryUnavailableError, RegistryError for a refused login, StreamsError for too many of them.
         """
@@ -151,14 +150,14 @@ class RegistryFormat:
 
 @lru_cache(maxsize=256)
 def registry_format(serde: RegistrySerde, part: str) -> RegistryFormat:
-    """The format of a serde, with what was learned of its schemas: one for the process."""
+    """The format of a serde, with the schemas known so far: one per process."""
     return RegistryFormat(serde, part)
 
 
 def with_schema_lookup(action: Callable[[], T], again: Callable[[], None] = lambda: None) -> T:
-    """Do something with records whose schemas may be unknown. again: called before it is done again, with schemas that were.
+    """Run an action on records whose schemas may be unknown. again: called before it is retried, with those schemas.
 
-    Raises what the action does, and RegistryUnavailableError.
+    Raises the action's errors, and RegistryUnavailableError.
     """
     while True:
         try:
@@ -170,7 +169,7 @@ def with_schema_lookup(action: Callable[[], T], again: Callable[[], None] = lamb
 
 
 def _look_up_unknown_schemas(error: BaseException) -> bool:
-    """Learn the schemas that an error reports as unknown; whether it does."""
+    """Read the schemas that an error reports as unknown; whether it reports any."""
     learned = False
     for number, _, text in (report.partition(" ") for report in reports(_UNKNOWN, error)):
         if number in _BY_NUMBER and text:

@@ -1,4 +1,4 @@
-"""How internal topics are written: the serdes of key and value, and what stands before or behind the value's bytes.
+"""The formats of internal topics: serdes of key and value, and the bytes before or behind the value.
 
 Rows of a regrouped table end with a byte, 1 for in and 0 for out, as Kafka's ChangedSerializer writes it. In the topics of a
 foreign-key join, which nobody but the application reads, the bytes are headrace's own. A subscription registration: instruction
@@ -26,7 +26,7 @@ _NO, _YES = b"\x00", b"\x01"
 
 @dataclass(frozen=True)
 class InternalFormat:
-    """How an internal topic is written: serdes and types of key and value; flow: what goes through it."""
+    """The format of an internal topic: serdes and types of key and value; flow: the kind of its rows."""
 
     key_serde: Serde
     key: DataType

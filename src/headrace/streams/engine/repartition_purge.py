@@ -1,4 +1,4 @@
-"""Deletes from repartition topics what has been read and committed (`repartition.purge.interval.ms`)."""
+"""Deletes committed records from repartition topics (`repartition.purge.interval.ms`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 class RepartitionTopicPurge:
-    """When each sub-topology's repartition topics were purged last."""
+    """Purges the repartition topics of each sub-topology periodically."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, admin: Admin) -> None:
         self._topics = {full_name(topology, config.topic_prefix, name) for name in topology.repartition_topics}
@@ -25,7 +25,7 @@ class RepartitionTopicPurge:
         self._last: dict[int, float] = {}
 
     def purge_if_due(self, task: StreamTask) -> None:
-        """Purge what a sub-topology has done with, if it is time."""
+        """Purge the committed records of a sub-topology, if the interval is over."""
         now = time.monotonic()
         if now - self._last.setdefault(task.program.number, now) < self._interval_s:
             return

@@ -1,4 +1,4 @@
-"""The stores of a sub-topology again, from the topics that keep what they held."""
+"""Restores the stores of a sub-topology from changelogs and source topics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreRestore:
-    """Where stores are restored from."""
+    """Restores stores from topics."""
 
     state: StateManager
     cluster: Cluster
     partitions: Sequence[Partition]
-    """What the sub-topology reads."""
+    """The source partitions of the sub-topology."""
 
     def from_changelogs(
         self, pending: Mapping[int, int], written: Collection[tuple[str, int]], counts: Callable[[str, DataFrame], bool]

@@ -1,7 +1,8 @@
-"""What a sub-topology has in Spark's JVM (`jvm/java/io/headrace/streams`), and frames whose rows differ from batch to batch.
+"""The runtime of a sub-topology in Spark's JVM (`jvm/java/io/headrace/streams`), and frames whose rows differ from batch to
+batch.
 
-A batch is planned once: its frames read RDDs that ask the runtime for the rows of the batch that runs now. Every such frame says
-that its rows lie by the partition of Kafka, which no operator changes, so Spark plans no exchange, and the same job runs again.
+A batch is planned once: its frames read RDDs that get the rows of the current batch from the runtime. Every such frame is
+declared as partitioned by Kafka's partition, which no operator changes, so Spark plans no exchange, and the same job runs again.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 10_000  # of a range
 _STORED = "p int, key binary, value binary"
-# What means something else each time: Spark decides it when it plans.
+# Functions whose values Spark fixes when it plans.
 _VOLATILE = re.compile(r"\b(current_timestamp|current_date|now|localtimestamp|current_time|rand|randn|uuid|shuffle|randstr)\(")
 
 
 @dataclass(frozen=True)
 class Output:
-    """Rows that a batch puts out, and what becomes of them."""
+    """Rows that a batch outputs, and their destination."""
 
     kind: str
-    """`sink`, `store`, `version` (rows of a store with history), `tick` (stream times), `due` (schedules), `skip` (records that
-    no serde reads) or `show`.
+    """`sink`, `store`, `version` (rows of a versioned store), `tick` (stream times), `due` (punctuations), `skip` (skipped
+    records) or `show` (rows for functions in this process).
     """
     name: str
-    """Of a store, or of the operator whose stream time it is."""
+    """The name of the store, or of the operator of a stream time."""
     topic: str | None
     """The changelog of a store."""
     frame: DataFrame
@@ -45,15 +46,15 @@ class Output:
 
 @dataclass(frozen=True)
 class StreamBatch:
-    """What is computed in one go."""
+    """One batch of a job."""
 
     program: Any
     """The job, as `TaskRuntime.program` gives it."""
     number: int
     partitions: Sequence[int]
-    """Those with records."""
+    """The partitions with records."""
     commits: bool = False
-    """Whether what it makes counts once a transaction is committed, and not before."""
+    """Whether its results are part of a transaction."""
 
 
 class RecordFailedError(StreamsError):
@@ -66,7 +67,7 @@ class RecordFailedError(StreamsError):
 
     @property
     def is_production_error(self) -> bool:
-        """Whether it is a result that cannot be written."""
+        """Whether a result cannot be written."""
         return self.exception.startswith("org.apache.kafka.")
 
 
@@ -82,8 +83,8 @@ class TaskRuntime:
         state_dir: str | None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
-        """partitions: how many its topics have; consumer, producer: Java settings; state_dir: scratch, else the system's; limits:
-        by topic, how many bytes of a record it takes.
+        """partitions: the number of its topics' partitions; consumer, producer: Java settings; state_dir: for scratch files, else
+        the system's; limits: by topic, its maximum record size in bytes.
 
         Raises StreamsError if tasks of Spark run elsewhere.
         """
@@ -99,7 +100,7 @@ class TaskRuntime:
         self._numbers = itertools.count()
         self._socket = ""
         self.following = False
-        """Whether topics are followed from where the next batch begins."""
+        """Whether records are fetched ahead, from where the next batch begins."""
         if state_dir is not None:
             Path(state_dir).mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="headrace-streams-", dir=state_dir)
@@ -113,7 +114,7 @@ class TaskRuntime:
         self.id: str = self._java.id()
 
     def input(self, name: str, schema: str, partition: str) -> DataFrame:
-        """The records of an input, of each batch. partition: the column with the number of the partition."""
+        """The records of an input in each batch. partition: the column with the number of the partition."""
         return self._frame(self._java.input(name), self._attributes(schema), partition)
 
     def scan(self, store: str) -> DataFrame:
@@ -134,28 +135,28 @@ class TaskRuntime:
         return self._java.program(session.sessionState().conf(), rows, parts)
 
     def create(self, store: str, *, persistent: bool) -> None:
-        """Make a store, on disk or in memory."""
+        """Create a store, on disk or in memory."""
         self._stores.create(store, persistent)
 
     def track_totals(self, index: str) -> None:
-        """Know how many rows an index of sizes has, and how many bytes they say."""
+        """Maintain the totals of an index of sizes: rows and bytes."""
         self._stores.addUp(index)
 
     def clear(self, store: str) -> None:
-        """Throw away what a store holds."""
+        """Delete all rows of a store."""
         self._stores.clear(store)
 
     def size(self, store: str) -> int:
-        """About how many rows a store has."""
+        """The estimated number of rows of a store."""
         return self._stores.size(store)
 
     def get(self, store: str, key: bytes) -> bytes | None:
-        """A row, in whatever task: time and value."""
+        """The row of a key in any task: time and value."""
         row = self._java.get(store, key)
         return None if row is None else bytes(row)
 
     def between(self, store: str, partition: int, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        """The rows of a task from a key on, before another one (None: to its last), in their order: key, time and value."""
+        """The rows of a task from a key to another one, exclusive (None: to its last), in order: key, then time and value."""
         prefix = partition.to_bytes(4, "big")
         begin, stop = prefix + start, (partition + 1).to_bytes(4, "big") if end is None else prefix + end
         while True:
@@ -166,11 +167,11 @@ class TaskRuntime:
             begin = parts[-2] + b"\0"
 
     def load(self, store: str, rows: DataFrame) -> None:
-        """Put rows into a store, those of a key in their order: p, key, value (NULL deletes), t."""
+        """Put rows into a store, ordered for each key: p, key, value (NULL deletes), t."""
         self._java.load(store, _execution(rows.select("p", "key", "value", "t")).toRdd())
 
     def expire(self, store: str, partition: int, behind: int, limit: int) -> None:
-        """Delete the rows of a task before a time, which stands `behind` bytes before the end of the key."""
+        """Delete the rows of a task before a time, which is `behind` bytes before the end of the key."""
         self._stores.expire(store, partition, behind, limit)
 
     def delete_before(self, store: str, partition: int, limit: int) -> None:
@@ -178,17 +179,17 @@ class TaskRuntime:
         self._stores.deleteBefore(store, partition, limit)
 
     def rows_read(self) -> int:
-        """How many rows of stores were looked at so far."""
+        """The number of store rows read so far."""
         return self._stores.rowsRead()
 
     def metrics(self) -> dict[str, float]:
-        """What is measured here: rows of stores that were looked at, and bytes of RocksDB's cache and write buffers, which other
-        sub-topologies of this process share.
+        """The metrics of the runtime: store rows read, and bytes of RocksDB's cache and write buffers, which all sub-topologies
+        of this process share.
         """
         return {"rows-read": self.rows_read(), "block-cache-usage": self._stores.memoryUsed()}
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
-        """Delete versions of a task that another one of their key has followed before a time."""
+        """Delete versions of a task that were replaced by another version of their key before a time."""
         self._stores.expireVersions(store, partition, limit)
 
     def follow(self, starts: Iterable[tuple[str, str, int, int]]) -> None:
@@ -197,59 +198,59 @@ class TaskRuntime:
         self.following = True
 
     def ends(self) -> dict[tuple[str, int], int] | None:
-        """Where the topics end that are followed, as far as is known; None if they are not followed (any more)."""
+        """The end offsets of followed topics, as far as known; None if they are not followed (any more)."""
         lines = self._java.ends() if self.following else None
         self.following = lines is not None
         return None if lines is None else {(topic, int(p)): int(end) for topic, p, end in _values(lines)}
 
     def socket(self) -> str:
-        """Where processors in Python workers reach the stores."""
+        """The path of the socket by which processors in Python workers reach the stores."""
         if not self._socket:
             self._socket = tempfile.mkdtemp(prefix="headrace-")
-            self._java.serve(f"{self._socket}/s")  # a path that is long would be none for a socket
+            self._java.serve(f"{self._socket}/s")  # the path of a socket has to be short
         return f"{self._socket}/s"
 
     def is_punctuation_due(self, nodes: Sequence[str]) -> bool:
-        """Whether a schedule of processors is due by the clock, or one of them has not begun to work."""
+        """Whether a wall-clock punctuation of processors is due, or one of them has not run yet."""
         due = self._clocks.due("\t".join(nodes))
         return 0 <= due <= self._clocks.now()
 
     def set_now(self, time_ms: int) -> None:
-        """Let the clock of processors stand at a time."""
+        """Set the wall-clock time of processors."""
         self._clocks.setNow(time_ms)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until there is something to read; whether there is."""
+        """Wait for records; whether there are any."""
         return self._java.waitForRecords(int(timeout_s * 1000))
 
     def fence(self, transactional_id: str) -> None:
-        """Write in transactions from now on, and be the only one who does under this id."""
+        """Write in transactions from now on, and fence off other producers with this id."""
         self._java.fence(transactional_id)
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
-        """Commit what the batch has written with the offsets of a group."""
+        """Commit the results of the batch together with the offsets of a group."""
         self._java.commit(group, _lines((*partition, *committed) for partition, committed in offsets.items()))
 
     def can_write(self) -> bool:
-        """Whether a batch that failed has left nothing open."""
+        """Whether a failed batch has left no open transaction."""
         return self._java.canWrite()
 
     def set_stream_times(self, stream_times: Mapping[str, Mapping[int, int]]) -> None:
-        """Tell operators the stream times of their tasks."""
+        """Set the stream times of operators and tasks."""
         self._clocks.clear()
         for node, times in stream_times.items():
             for partition, time in times.items():
                 self._clocks.set(node, partition, time)
 
     def set_input(self, name: str, records: bytes) -> None:
-        """The records that an input has in this batch, in place of ranges: in the form of `RecordBytes.java`."""
+        """Set the records of an input in this batch, instead of ranges, in the format of `RecordBytes.java`."""
         self._java.give(name, records)
 
     def run(self, batch: StreamBatch, ranges: Iterable[tuple[str, str, int, int, int]] = ()) -> None:
-        """Compute a batch. What it makes is acknowledged then, and in no store yet.
+        """Compute a batch. Its results are acknowledged then, but not applied to stores yet.
 
-        ranges: what inputs have in it, unless it was given: input, topic, partition, first offset, and the one after the last.
-        Raises RecordFailedError if that is a record's fault and the runtime is careful; what Py4J has for everything else.
+        ranges: of inputs without `set_input`: input, topic, partition, first offset, and the one after the last. Raises
+        RecordFailedError if a record failed and writes are deferred; Py4J's errors for everything else.
         """
         try:
             self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
@@ -259,11 +260,11 @@ class TaskRuntime:
             raise
 
     def defer_writes(self) -> None:
-        """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
+        """Write nothing of a batch before all of it is computed, so that a batch with a failed record writes nothing."""
         self._java.beCareful(_lines(self._limits.items()))
 
     def update_limits(self, limits: Mapping[str, int]) -> bool:
-        """Go by what topics take now; whether one of them takes more than before."""
+        """Set the topics' current maximum record sizes; whether one of them has grown."""
         more = any(limit > self._limits.get(topic, limit) for topic, limit in limits.items())
         if more:
             self._limits = dict(limits)
@@ -271,50 +272,50 @@ class TaskRuntime:
         return more
 
     def set_dead_letter_cause(self, failure: RecordFailedError) -> None:
-        """What went wrong with the record that `dead_letters` writes next."""
+        """Set the error of the record that `dead_letters` writes next."""
         self._java.setLetter("\0".join((failure.exception, failure.text, failure.trace)))
 
     def written_offsets(self) -> dict[tuple[str, int], int]:
-        """Where complete batches have written to, the offset after the last record."""
+        """By partition, the offset after the last record that complete batches have written."""
         return {(topic, int(partition)): int(end) for topic, partition, end in _values(self._java.written())}
 
     def forget_topics(self, topics: Iterable[str]) -> None:
-        """These topics have gone: what was written to them counts no more."""
+        """Forget the written offsets of deleted topics."""
         for topic in topics:
             self._java.forget(topic)
 
     def cancel(self) -> None:
-        """End the batch that is computed now with an error."""
+        """Abort the running batch with an error."""
         self._java.cancel()
 
     def results_bytes(self) -> bytes:
-        """The records of a batch without a broker, in the form of `RecordBytes.java`."""
+        """The results of a batch without a broker, in the format of `RecordBytes.java`."""
         return bytes(self._java.heldBytes())
 
     def stream_times(self) -> list[tuple[str, int, int]]:
-        """The stream times that the batch has come to: operator, partition, time."""
+        """The stream times after the batch: operator, partition, time."""
         return [(node, int(partition), int(time)) for node, partition, time in _values(self._java.ticks())]
 
     def skipped(self) -> list[tuple[str, int, int, str]]:
-        """Topic, partition and offset of the first records that were left out; or, of what came too late for a store, its name,
-        the partition, the time, and the name.
+        """Topic, partition and offset of the first skipped records; or, of expired records of a store, its name, the partition,
+        the time, and the name.
         """
         return [(topic, int(partition), int(offset), store) for store, topic, partition, offset in _values(self._java.skipped())]
 
     def skipped_count(self) -> int:
-        """How many records were left out so."""
+        """The number of skipped records."""
         return self._java.skips()
 
     def apply(self) -> None:
-        """Take the changes of the batch into the stores, and its stream times."""
+        """Apply the changes of the batch to the stores, and its stream times."""
         self._java.apply()
 
     def changed_rows(self, store: str) -> int:
-        """How many rows the batch changed in a store."""
+        """The number of rows of a store that the batch changed."""
         return self._java.changed(store)
 
     def end(self) -> None:
-        """The batch is over."""
+        """End the batch."""
         self._java.end()
 
     def close(self) -> None:
@@ -354,7 +355,7 @@ class TaskRuntime:
 
 
 def _parts(source: bytes) -> list[bytes]:
-    """What stands in bytes, each with its length in front of it."""
+    """The parts of some bytes, each with its length in front."""
     parts, position = [], 0
     while position < len(source):
         begin = position + 4
@@ -364,22 +365,22 @@ def _parts(source: bytes) -> list[bytes]:
 
 
 def _lines(rows: Iterable[Iterable[object]]) -> str:
-    """Values for Java: of a list, each would cost a call."""
+    """Values for Java as one text: a list would cost a Py4J call per element."""
     return "\n".join("\t".join(map(str, row)) for row in rows)
 
 
 def _values(lines: str) -> list[list[str]]:
-    """The same from Java."""
+    """The values of such a text from Java."""
     return [line.split("\t") for line in lines.split("\n")] if lines else []
 
 
 def _memory_bytes(spark: SparkSession) -> int:
-    """How much memory RocksDB may take for its cache and write buffers."""
+    """The memory limit of RocksDB's cache and write buffers, in bytes."""
     return int(spark.conf.get(ROCKSDB_MEMORY_MB, None) or DEFAULT_ROCKSDB_MEMORY_MB) << 20
 
 
 def is_volatile(frames: Iterable[DataFrame]) -> bool:
-    """Whether frames use functions whose value Spark decides when it plans, such as the present time."""
+    """Whether frames use functions whose value Spark fixes when it plans, such as the current time."""
     return any(_VOLATILE.search(_execution(frame).analyzed().toString()) for frame in frames)
 
 

@@ -1,4 +1,4 @@
-"""The Spark session of an application: that of the process, with settings of its own for many small batches."""
+"""The Spark session of an application: shares the process's context, with settings for many small batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records that a batch writes to topics: those of sinks, and of repartition topics, whose format the reader is told."""
+"""The records that a batch writes to sinks and repartition topics, and the formats of repartition topics for their readers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ COLUMNS = ("topic", "partition", "key", "value", "headers", "t")
 
 @dataclass
 class SinkTopics:
-    """What sinks have to know of topics."""
+    """The topics of sinks: names, partitions, serdes and formats."""
 
     full_name: Callable[[str], str]
-    """The name on the cluster."""
+    """Returns the name of a topic on the cluster."""
     partitions: Callable[[str], int | None]
-    """Their number of a topic."""
+    """Returns the number of a topic's partitions."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
-    """Serdes where an operator has none."""
+    """The default serdes of keys and values."""
     internal_formats: dict[str, InternalFormat] = field(default_factory=dict)
-    """Filled with the formats of repartition topics."""
+    """The formats of repartition topics, added when their sinks are compiled."""
     repartition: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class RecordContext:
-    """What a function that chooses a topic is told besides key and value: Columns."""
+    """The context of a function that chooses a topic, as Columns (Kafka's RecordContext)."""
 
     timestamp: Column
     headers: Column
@@ -69,7 +69,7 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, SubscriptionResponses))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.expr(without_schema_ids("h", registered)).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
-    # What goes through one producer stays in the order of the task.
+    # One producer preserves the order of the task.
     return [checked(lambda: frame.select(*written), node.name)]
 
 
@@ -86,7 +86,7 @@ def _frame(flow: Flow) -> DataFrame:
 
 
 def _default(default: Serde | None, kind: DataType, internal: bool) -> Serde:
-    """The default serde where it writes this type, else what the type asks for: a user sees it in the topic's documentation."""
+    """The default serde if it writes this type, else the one inferred from the type."""
     if default is not None and not internal and formats.type_of(default).simpleString() == kind.simpleString():
         return default
     return formats.inferred(kind)

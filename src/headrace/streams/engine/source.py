@@ -1,4 +1,4 @@
-"""A range of offsets of a sub-topology's topics as typed records."""
+"""Reads ranges of offsets of a sub-topology's topics as typed records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SET_TO_FAIL = (
 
 
 def is_unreadable(message: str) -> bool:
-    """Whether this is what `deserialization.exception.handler=fail` says of a record."""
+    """Whether this is the error of `deserialization.exception.handler=fail`."""
     return _SET_TO_FAIL in message
 
 
@@ -42,8 +42,7 @@ RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value 
 
 def consumer(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of a consumer that reads ranges of offsets."""
-    # A consumer that closes waits for its last fetch, which by default waits half a second for news. And who
-    # reads a topic that is gone must not create it.
+    # A closing consumer waits for its last fetch, by default half a second. And reading a deleted topic must not create it.
     required = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
     return {**READ_AT_ONCE, **settings, **required}
 
@@ -75,19 +74,17 @@ class KafkaTopics:
 
 @dataclass(frozen=True)
 class SourceReader:
-    """How sources are read. default serdes of key and value; skips: records that no serde reads are left out, not an error;
-    prefix: of internal topics; merged: the order between several topics matters.
-    """
+    """Reads sources. skips: skip unreadable records instead of an error; merged: order records of several topics by time."""
 
     topics: SinkTopics
     skips: bool
     merged: bool
     dead_letter_topic: str | None = None
-    """Where records go that are left out."""
+    """The topic for skipped records."""
 
     def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame], None] | None = None) -> Flow:
-        """The records of a source. raw: of its topics; number: tells sources of one task apart; skip: takes the rows that are
-        left out, with the `reason`; None: they are named in the log at once.
+        """The records of a source. raw: of its topics; number: of the source in its task; skip: called with the skipped rows and
+        their `reason`; None: they are logged at once.
         """
         from pyspark.sql import functions as F
 
@@ -115,7 +112,7 @@ class SourceReader:
         return Records(raw.select(*columns, F.col("headers").alias("h")), depth)
 
     def is_known(self, node: SourceNode) -> bool:
-        """Whether the format of a source's topics is known by now."""
+        """Whether the format of a source's topics is known."""
         internal = [topic for topic in node.topics if topic in self.topics.repartition]
         return all(topic in self.topics.internal_formats for topic in internal)
 
@@ -150,7 +147,7 @@ class SourceReader:
 
 
 def log_skipped(places: Iterable[tuple[str, int, int, str]]) -> None:
-    """Name records that are left out, as `TaskRuntime.skipped` has them."""
+    """Log skipped records, as `TaskRuntime.skipped` returns them."""
     for topic, partition, offset, store in places:
         if store:
             log.warning("Skipping record for expired segment.", store=store, partition=partition, time=offset)
@@ -170,7 +167,7 @@ def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:
 
 
 def _sentence(what: str, serde: Serde) -> Column:
-    """What is wrong with a record that its serde cannot read."""
+    """The error sentence of a record that its serde cannot read."""
     from pyspark.sql import functions as F
 
     place = F.concat_ws("-", "topic", F.col("partition").cast("string"))

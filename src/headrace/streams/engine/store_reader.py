@@ -1,7 +1,7 @@
-"""Reads of a store from outside of batches, by ranges of its keys: what interactive queries ask.
+"""Reads a store between batches, by ranges of its keys, for interactive queries.
 
-Keys are in the order of their bytes as the store's serde writes them, as in Kafka Streams' RocksDB stores. Keys and values are
-made in Python where its serdes can; for the others Spark makes those of the rows that were found.
+Keys are ordered by their serialized bytes, as in Kafka Streams' RocksDB stores. Keys and values are decoded in Python where its
+serdes can, otherwise by Spark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.streams.stores import WINDOWED, StoreKind
 if TYPE_CHECKING:
     from headrace.streams.engine.runtime import TaskRuntime
 
-_LAST = b"\x7f" + b"\xff" * 7  # of the times that there are
+_LAST = b"\x7f" + b"\xff" * 7  # the greatest time
 
 
 @dataclass(frozen=True)
@@ -34,26 +34,26 @@ class StoreRow:
     key: bytes
     """As the key serde writes it."""
     times: tuple[int, ...]
-    """What stands behind the key, in ms: the start of a window; end and start of a session; since when a version holds."""
+    """The times behind the key, in ms: the start of a window; end and start of a session; the time of a version."""
     value: bytes | None
     """As the value serde writes it; None: a version that deletes."""
 
 
 class StoreReader:
-    """The rows of a store as they are now; no batch may run as long as it is used. What has expired is not found."""
+    """The current rows of a store; no batch may run while it is used. Expired rows are not returned."""
 
     def __init__(self, runtime: TaskRuntime, name: str, log: Changelog, expired: Mapping[int, int]) -> None:
-        """expired: by task, the time (ms) up to which windows are not found any more."""
+        """expired: by task, the time (ms) up to which windows have expired."""
         self.expired = expired
-        """The same; of a store with history, up to when only the last version of a key is known."""
+        """By task, the expired times; of a versioned store, the time up to which only the last version of a key is known."""
         self._runtime, self._name, self._log = runtime, name, log
         widths = [width for _, width in log.tail()]
-        # The rows of a key stand among those of keys that begin with it: the fewer, the better the last time is known.
+        # The rows of a key are mixed with those of keys that begin with it: fewer are read if the last time is known better.
         self._newest = _bytes(max(expired.values()) + (log.store.retention_ms or 0)) if expired else _LAST
         self._tail, self._numbers = sum(widths), ">" + "".join({8: "q", 4: "i"}[width] for width in widths)
 
     def get(self, key: Any) -> Any:
-        """The value of a key in whatever task, None if there is none."""
+        """The value of a key in any task, None if there is none."""
         row = self._runtime.get(self._name, self.encoded(key))
         if row is None:
             return None
@@ -73,7 +73,7 @@ class StoreReader:
         last = self.encoded(high)
         if first > last:
             return []
-        # What stands behind a key is compared with the key behind it, if that begins with the first one.
+        # The times behind a key are compared with the rest of a longer key that begins with it.
         tail = (self._newest + b"\xff" * self._tail)[: self._tail]
         end = max(last[:length] + tail for length in range(len(last) + 1) if last[:length] >= first)
         return [row for row in self.between(first, end + b"\0") if first <= row.key <= last]
@@ -84,7 +84,7 @@ class StoreReader:
         return self.between(prefix, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
 
     def between(self, start: bytes, end: bytes | None) -> list[StoreRow]:
-        """The rows whose bytes, with those of their times, are not before `start`, and before `end` (None: to the last)."""
+        """The rows whose key bytes, including the times, are from `start` to `end`, exclusive (None: to the last)."""
         tasks = (self._of_task(partition, start, end) for partition in self._runtime.partitions)
         return [row for _, row in heapq.merge(*tasks, key=lambda entry: entry[0])]
 
@@ -97,11 +97,11 @@ class StoreReader:
                 yield stored_key, StoreRow(partition, stored_key[:length], times, self._body(row))
 
     def count(self) -> int:
-        """About how many rows there are."""
+        """The estimated number of rows."""
         return self._runtime.size(self._name)
 
     def encoded(self, key: Any) -> bytes:
-        """The bytes of a key. Raises StreamsError for one that the serde does not write."""
+        """The bytes of a key. Raises StreamsError for one that the serde cannot write."""
         serde, kind = self._log.key_serde, self._log.layout.keys[0][1]
         try:
             source = encoder(serde)(key) if decodes_in_python(serde) and serde.name != "json" else self._by_spark(key, kind)

@@ -1,7 +1,7 @@
-"""What a store holds between batches: rows by task and key in RocksDB, on local disk (`jvm/java/io/headrace/streams`).
+"""The rows of a store between batches: by task and key in RocksDB, on local disk (`jvm/java/io/headrace/streams`).
 
-A row is kept as the bytes of its changelog record, with the time before the value. An operator looks a row up by its key, so a
-batch costs what it reads and changes, whatever else is in the store. Nothing of it outlives the process: the changelog does.
+A row is stored as the bytes of its changelog record, with the time before the value. An operator looks up rows by key, so the
+cost of a batch does not depend on the size of the store. The store is deleted with the process; only the changelog is durable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headrace.streams.engine.runtime import TaskRuntime
 
 _ALWAYS = 2**63 - 1
-_SWEEP_ROWS = 20_000  # expired windows are looked for after as many changes, or a fourth of the store's rows
+_SWEEP_ROWS = 20_000  # expired windows are deleted after this many changes, or a fourth of the store's rows
 
 
 class StoreTable:
@@ -37,19 +37,19 @@ class StoreTable:
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.expired_until: dict[int, int] = {}
-        """By task, the time (ms) up to which windows have expired: nobody finds them, and the next sweep deletes them."""
+        """By task, the time (ms) up to which windows have expired: look-ups ignore them, and `delete_expired` deletes them."""
         runtime.create(name, persistent=bool(changelog.store.persistent))
         self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
     def store_with_serdes(self) -> StateStore:
-        """The store, with the serdes that it is kept with."""
+        """The store, with the serdes of its rows."""
         return replace(self._log.store, key_serde=self._log.key_serde, value_serde=self._log.value_serde)
 
     def lookup(self, frame: DataFrame, keys: Sequence[str] | None = None) -> DataFrame:
-        """Add `sv` and `st`, value and time of each row's row here, NULL if there is none. keys: the frame's names of them.
+        """Add `sv` and `st`, value and time of the stored row, NULL if there is none. keys: the key columns of the frame.
 
-        Of a store with history the last version; its keys are p and k.
+        For a versioned store the last version; its keys are p and k.
         """
         from pyspark.sql import functions as F
 
@@ -82,12 +82,12 @@ class StoreTable:
         return F.call_function("headrace_state_get", *self._where(), partition.cast("int"), whole)
 
     def rows_of_key(self, partition: Column, key: Column) -> Column:
-        """The rows of a key, whatever else tells them apart (a window): an array of `Layout.names` but for p and k, `v`, `t`."""
+        """All rows of a key, such as its windows: an array of `Layout.names` without p and k, `v`, `t`."""
         prefix = self._log.key({"k": key}, whole=False)
         return self._scanned(partition, prefix, sum(width for _, width in self._log.tail()), without="k")
 
     def prefix_scan(self, partition: Column, prefix: Column) -> Column:
-        """The rows whose key begins with some bytes: an array of `Layout.names` but for p, `v`, `t`."""
+        """The rows whose key begins with some bytes: an array of `Layout.names` without p, `v`, `t`."""
         return self._scanned(partition, prefix, -1)
 
     def _scanned(self, partition: Column, prefix: Column, tail: int, without: str = "") -> Column:
@@ -108,7 +108,8 @@ class StoreTable:
         return tasks.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
     def oldest(self, tasks: DataFrame, last: Column, count: Column, size: Column) -> DataFrame:
-        """The rows that are due at `last`, and of the others the oldest, at least so many with so many bytes: as `due` has them.
+        """The rows that are due at `last`, and the oldest of the others, at least this many rows and bytes, as `due` returns
+        them.
 
         tasks: p, each once, and the columns that the numbers are computed from.
         """
@@ -129,11 +130,11 @@ class StoreTable:
         return F.transform(rows, row)
 
     def stored(self) -> DataFrame:
-        """All rows that there are, as they are stored: p, key, and `value` with the time in front of it."""
+        """All rows as stored: p, key, and `value` with the time in front."""
         return self.runtime.scan(self._name)
 
     def rows(self) -> DataFrame:
-        """All rows that there are."""
+        """All rows."""
         from pyspark.sql import functions as F
 
         keys = [column.alias(name) for name, column in self._log.keys(F.col("key"))]
@@ -141,22 +142,22 @@ class StoreTable:
         return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
 
     def reader(self) -> StoreReader:
-        """What reads it from outside of batches."""
+        """A reader for use between batches."""
         return StoreReader(self.runtime, self._name, self._log, self.expired_until)
 
     def load(self, rows: DataFrame) -> None:
-        """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""
+        """Load rows outside of a batch: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""
         self.runtime.load(self._name, self._log.encoded(rows))
         self._fill_index()
 
     def restore(self, rows: DataFrame) -> None:
-        """Hold exactly what these rows make from now on: p, key, value, t as in a changelog, in its order; runs a job."""
+        """Replace the contents by rows of a changelog: p, key, value, t, in its order; runs a job."""
         self.runtime.clear(self._name)
         self.runtime.load(self._name, rows)
         self._fill_index()
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Delete all rows."""
         self.runtime.clear(self._name)
         if self.index is not None:
             self.index.clear()
@@ -171,7 +172,7 @@ class StoreTable:
         if not self.expired_until or self._changes < _SWEEP_ROWS or self._changes < self.runtime.size(self._name) // 4:
             return
         self._changes = 0
-        # A session is kept by its end, which stands before its start; a window by its start, which stands before a number.
+        # The key of a session has its end, and then its start; that of a window its start, and then a sequence number.
         behind = 16 if self._log.store.kind is StoreKind.SESSION else 12
         for partition, first in self.expired_until.items():
             if self._log.versioned:

@@ -1,8 +1,8 @@
-"""The rows of a store in the order of a time that each of them has.
+"""An index of a store's rows by time.
 
-What waits for stream time (windows that close, records without a partner, changes that are held back) is read by the range of
-time that a batch has brought, not by a scan of everything that waits. The index is a store beside the other one, without a
-changelog: a restore fills it from the rows.
+Rows that wait for stream time (windows that close, unmatched records, suppressed changes) are read by the range of time by which
+a batch advances, not by a scan of all waiting rows. The index is another store, without a changelog: a restore fills it from the
+rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class TimeIndex:
     """An index over a store. Its keys are the time (8 bytes) and then the key of the row; its values are empty, or sizes."""
 
     def __init__(self, runtime: TaskRuntime, store: str, changelog: Changelog, time: Column, size: Column | None = None) -> None:
-        """time: of a row, by the columns of the layout and `v`, not below 0; it stays the same as long as the row is there.
+        """time: of a row, by the columns of the layout and `v`, not below 0; it must not change while the row exists.
 
-        size: its bytes by the same columns, for `oldest` and the totals; then the index has it as its value.
+        size: of a row in bytes, by the same columns, for `oldest` and the totals; it is the value in the index.
         """
         self.name = f"{store}#time"
         self._runtime, self._store, self._log, self._time, self._size = runtime, store, changelog, time, size
@@ -33,30 +33,30 @@ class TimeIndex:
             runtime.track_totals(self.name)
 
     def changes(self, updates: DataFrame) -> DataFrame:
-        """What changes with rows that come and go, as a store has it: p, key, value, t, old. updates: those of the store."""
+        """The changes of the index for updates of the store, in the store's format: p, key, value, t, old."""
         from pyspark.sql import functions as F
 
         condition = "(v is null) <> (ov is null)" if self._size is None else "v is not null or ov is not null"
-        changed = updates.where(condition).withColumn("gone", F.col("v").isNull())
-        return self._rows(changed.withColumn("v", F.coalesce("v", "ov")), F.col("gone"))
+        changed = updates.where(condition).withColumn("deleted", F.col("v").isNull())
+        return self._rows(changed.withColumn("v", F.coalesce("v", "ov")), F.col("deleted"))
 
     def fill(self, rows: DataFrame) -> None:
-        """Hold exactly what these rows of the store say; runs a job."""
+        """Replace the contents by an index of these rows; runs a job."""
         from pyspark.sql import functions as F
 
         self._runtime.clear(self.name)
         self._runtime.load(self.name, self._rows(rows, F.lit(False)))
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Delete all rows."""
         self._runtime.clear(self.name)
 
     def delete_expired(self, partition: int, limit: int) -> None:
-        """Forget the rows of a task whose time is before a limit."""
+        """Delete the rows of a task whose time is before a limit."""
         self._runtime.delete_before(self.name, partition, limit)
 
     def between(self, partition: Column, first: Column, last: Column) -> Column:
-        """The rows from a time to another, both included: an array of the bytes `key` and `value` of the store, in order."""
+        """The rows between two times, both inclusive: an array of the bytes `key` and `value` of the store, in order."""
         from pyspark.sql import functions as F
 
         ids = F.lit(self._runtime.id), F.lit(self._store), F.lit(self.name)
@@ -64,9 +64,9 @@ class TimeIndex:
         return F.call_function("headrace_state_range", *ids, partition.cast("int"), *bounds)
 
     def oldest(self, partition: Column, last: Column, rows: Column, size: Column) -> Column:
-        """The rows up to a time, and of those behind it the oldest that are so many and so large: as `between` has them.
+        """The rows up to a time, and the oldest of the later ones, up to this many rows and bytes, as `between` returns them.
 
-        Rows of one time come together.
+        Rows with the same time are returned together.
         """
         from pyspark.sql import functions as F
 
@@ -75,7 +75,7 @@ class TimeIndex:
         return F.call_function("headrace_state_oldest", *ids, partition.cast("int"), *numbers)
 
     def total(self, partition: Column, *, size: bool) -> Column:
-        """How many rows a task has, or how large all of them are."""
+        """The number of rows of a task, or their total size."""
         from pyspark.sql import functions as F
 
         ids = F.lit(self._runtime.id), F.lit(self.name)

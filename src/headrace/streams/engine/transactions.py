@@ -1,7 +1,7 @@
-"""Exactly once (`exactly_once_v2`): what a batch writes, and how far it has come, in one Kafka transaction of its sub-topology.
+"""Exactly once (`exactly_once_v2`): the results of a batch and its offsets, in one Kafka transaction of its sub-topology.
 
-One transactional id for each sub-topology: who begins to work fences off whoever had it before, and reads the committed offsets
-after that (docs/decisions/0010, 0012). The producer is that of the sub-topology's runtime.
+Each sub-topology has one transactional id: a starting instance fences off the previous one, and reads the committed offsets after
+that (docs/decisions/0010, 0012). The producer is that of the sub-topology's runtime.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class TransactionPerBatch:
     """The batches of one sub-topology, for one engine, each as one transaction."""
 
     def __init__(self, group: str, number: int, is_active: Callable[[], bool]) -> None:
-        """group: the application's; number: of the sub-topology; is_active: whether this instance still has the work."""
+        """group: the application's; number: of the sub-topology; is_active: whether this instance is still the active one."""
         self._group, self._number, self._is_active = group, number, is_active
 
     def begin(self, runtime: TaskRuntime) -> None:
-        """Become the only one who writes for the sub-topology. Raises KafkaFailure, ConnectError, RetriableError."""
+        """Fence off other writers of the sub-topology. Raises KafkaFailure, ConnectError, RetriableError."""
         if not self._is_active():
             raise kafka_failure(KafkaError(KafkaError.ILLEGAL_GENERATION))
         try:
@@ -32,9 +32,9 @@ class TransactionPerBatch:
             raise failure.as_error(error, "The transactional producer could not be fenced off") from error
 
     def commit(self, runtime: TaskRuntime, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
-        """Commit what a batch made and the offsets with it.
+        """Commit the results of a batch together with its offsets.
 
-        Raises ConnectError or RetriableError; it may be committed all the same.
+        Raises ConnectError or RetriableError, after which the transaction may have been committed or not.
         """
         try:
             runtime.commit(self._group, offsets)

@@ -1,4 +1,4 @@
-"""Every single change of a table in a batch, for joins of streams that look between two of them (`Changes.versions`)."""
+"""Every single change of a table in a batch, for stream-table joins between two changes (`Changes.versions`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Step = Callable[["Column", "Column"], "Column"]
 
 
 def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Sequence[str] = ("p", "k")) -> DataFrame:
-    """Of an aggregation. grouped: names, `sv` (the value before) and a list of structs whose first field is the place; step: the
-    value after one of these.
+    """The versions of an aggregation. grouped: names, `sv` (the previous value) and a list of structs whose first field is the
+    place; step: returns the value after one of these.
     """
     from pyspark.sql import functions as F
 
@@ -33,7 +33,7 @@ def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Se
 
 
 def counted(grouped: DataFrame, places: str, names: Sequence[str]) -> DataFrame:
-    """Of a count. grouped: names, `sv` (the number before) and the list of places."""
+    """The versions of a count. grouped: names, `sv` (the previous count) and the list of places."""
     from pyspark.sql import functions as F
 
     before = F.coalesce("sv", F.lit(0))
@@ -41,7 +41,7 @@ def counted(grouped: DataFrame, places: str, names: Sequence[str]) -> DataFrame:
 
 
 def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column]) -> DataFrame:
-    """Of the join of two tables. row: the value of the values of both sides."""
+    """The versions of a join of two tables. row: returns the joined value of both sides' values."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

@@ -71,7 +71,7 @@ def receive(context: Context, store: str, registrations: SubscriptionRegistratio
     subscription = F.when(
         F.col("x.instruction") != F.lit(_DELETE_SUBSCRIPTION), F.struct("x.hash", F.col("x.primary_partition").alias("home"))
     )
-    cut = context.compute_once(
+    updates = context.compute_once(
         table.lookup(last).select(
             "p",
             "k",
@@ -85,9 +85,9 @@ def receive(context: Context, store: str, registrations: SubscriptionRegistratio
             "x.primary_partition",
         )
     )
-    context.put(store, cut.where("v is not null or ov is not null"))
+    context.put(store, updates.where("v is not null or ov is not null"))
     columns = ["p", F.col("k.fk").alias("k"), F.col("k.pk").alias("v"), "instruction", "hash", "primary_partition", "t", "o"]
-    return SubscriptionRegistrations(cut.select(*columns, F.col("ov").isNotNull().alias("was_subscribed")))
+    return SubscriptionRegistrations(updates.select(*columns, F.col("ov").isNotNull().alias("was_subscribed")))
 
 
 def join_subscriptions(node: str, registrations: SubscriptionRegistrations, right: Changes) -> SubscriptionResponses:
@@ -151,15 +151,15 @@ def join_responses(
     current = _current_rows(left, responses.frame).where(_hash(left, F.col("row")) == F.col("hash"))
     last = current.groupBy("p", "k").agg(F.max_by(F.struct("row", "v", "t", "o"), "o").alias("x"))
     deleted = F.col("x.v").isNull() if inner else F.lit(False)
-    responded = last.select("p", "k", F.col("x.row").alias("l"), F.col("x.v").alias("r"), deleted.alias("gone"), "x.t", "x.o")
+    responded = last.select("p", "k", F.col("x.row").alias("l"), F.col("x.v").alias("r"), deleted.alias("deleted"), "x.t", "x.o")
     old, new = _foreign_keys(node, extractor)
     had = "fo is not null" if inner else "old is not null or new is not null"
     settled = left.frame.withColumns({"fo": old, "fn": new}).where(f"fn is null and ({had})")
     nothing = null(kind_of(responses.frame, "v")).alias("r")
     over = F.lit(True) if inner else F.col("new").isNull()
-    settled = settled.select("p", "k", F.col("new").alias("l"), nothing, over.alias("gone"), "t", "o")
+    settled = settled.select("p", "k", F.col("new").alias("l"), nothing, over.alias("deleted"), "t", "o")
     joined = column(keyed(operation.joiner, node, F.col("k"), F.col("l"), F.col("r")))
-    value = F.when(~F.col("gone"), joined).alias("v")
+    value = F.when(~F.col("deleted"), joined).alias("v")
     rows = responded.unionByName(settled)
     return Records(checked(lambda: rows.select("p", "k", value, "t", "o", F.lit(None).cast(HEADERS).alias("h")), node))
 

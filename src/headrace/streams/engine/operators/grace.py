@@ -1,6 +1,7 @@
-"""Records of a stream wait for a table (KIP-923): each until the stream time is its own time and the grace period.
+"""Buffers the records of a stream-table join with a grace period (KIP-923): each until stream time is past its own time plus
+grace.
 
-Then it goes on as if it came at that moment, the oldest first. One that is too late to wait goes on at once.
+Then it is joined as if it arrived at that moment, the oldest record first. Late records are joined at once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def buffer_records(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
-    """The records whose time has come, at the place of the record that has brought it."""
+    """The records whose grace period is over, at the place of the record that advanced stream time."""
     from pyspark.sql import functions as F
 
     at_once = records.frame.where("k is null or v is null")  # has no row, or is left out
@@ -34,7 +35,7 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
     due = _table(context, store, frame).due(times.where("ct is not null"), F.col("ct") - F.lit(grace_ms))
     rows = context.compute_once(_until(_with_new_records(due, fresh), timed, grace_ms))
     _update_buffer(context, store, rows)
-    # A record and those whose time it has brought: itself first, if it is late.
+    # A record and those that it releases: itself first, if it is late.
     passed = rows.where("until is not null")
     turn = F.concat("until", F.array(F.lit(1).cast("bigint"), F.col("t"), F.col("fresh").cast("bigint")), F.col("o")).alias("o")
     turns = passed.select("p", "k", "v", "t", turn, "h")
@@ -46,7 +47,7 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
 
 
 def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
-    """The records that wait, in the order of their times."""
+    """The buffer, indexed by the timestamps of its records."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
@@ -59,8 +60,8 @@ def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
 
 
 def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
-    """What waits and may go on: p, k, v, t, h; o, its place when it came; now, the stream time then; fresh, whether it is of this
-    batch.
+    """The buffered and the new records: p, k, v, t, h; o, the place of its arrival; now, the stream time then; fresh, whether it
+    is of this batch.
     """
     from pyspark.sql import functions as F
 
@@ -70,7 +71,7 @@ def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
 
 
 def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
-    """Add `until`, the place of the first record with which the time of a row is over, NULL if that is not in this batch."""
+    """Add `until`, the place of the first record that ends the grace period of a row, NULL if none of this batch does."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

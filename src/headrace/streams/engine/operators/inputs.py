@@ -1,4 +1,4 @@
-"""The records of one stream, or of several in a cogroup, as lists of each key's in their order; and what each adds to a value."""
+"""The inputs of an aggregation, of one stream or of several in a cogroup: lists of each key's records in order."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes) -> Records:
-    """Each record with the row that the table has at its turn."""
+    """Each record with the row of the table at the record's place in the order."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -62,7 +62,7 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
 
 
 def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:
-    """Two tables by key: a change of either side gives the row that both have before and after the batch."""
+    """Two tables by key: a change of either side gives the joined row before and after the batch."""
     from pyspark.sql import functions as F
 
     if left.lookup is None or right.lookup is None:

@@ -1,7 +1,7 @@
-"""Processors of the user's: rows go through Spark's Python workers (`processor_worker`), those of a task in their order.
+"""User processors: rows pass through Spark's Python workers (`processor_worker`), those of a task in order.
 
-What processors change in their stores comes back with what they forward, and goes the way of all changes: into the changelog, and
-into the store at the end of the batch.
+Changes of stores are returned together with forwarded records, and then handled like all changes: written to the changelog, and
+applied to the store at the end of the batch.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProcessorStores:
-    """The stores that processors are connected with."""
+    """The stores that are connected to processors."""
 
     own: tuple[str, ...]
-    """Those that are no results of other operators."""
+    """Stores that are not results of other operators."""
     read: Mapping[str, Changes]
-    """Tables of other operators, by the names of their stores, which are seen as they are at the place of each record."""
+    """Tables of other operators, by the names of their stores, read as of the place of each record."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Processing:
     node: str
     operation: UserProcessor
     records: Records | None
-    """What comes to it from other operators than those of the group; None if nothing does."""
+    """Its input from operators outside of the group; None without any."""
     forwards: tuple[tuple[int, int | None], ...] = ()
-    """Those of the group that come right behind it, by their number, each with its place among the children if it needs one."""
+    """Its children in the group, by their number, each with its child order if it needs one."""
     stores: frozenset[str] = frozenset()
-    """Those that it is connected with."""
+    """The stores that are connected to it."""
 
 
 def process(context: Context, together: Sequence[Processing], stores: ProcessorStores) -> list[Records]:
-    """What each of some processors forwards. Computed once, because they may do more than forward.
+    """The records that each processor of a group forwards. Computed once, because processors may have side effects.
 
-    Those of a group get the records of all of them in one order: each record goes through all processors before the next one.
+    The inputs of a group are in one order: each record passes through all processors before the next one.
     """
     from pyspark.sql import functions as F
 
@@ -93,9 +93,9 @@ def _in_worker(processing: Processing) -> WorkerProcessor:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Types of what comes to a processor, and of what it forwards: key and value."""
+    """The types of key and value of a processor's input and of its forwarded records."""
 
-    given: tuple[DataType, DataType]
+    received: tuple[DataType, DataType]
     forwarded: tuple[DataType, DataType]
 
 
@@ -132,7 +132,8 @@ def _worker_rows(
     """The rows for a worker: `ROW_COLUMNS`, and key and value of each processor, of which a row has those of its own."""
     from pyspark.sql import functions as F
 
-    pairs = {f"k{i}": kind.given[0] for i, kind in enumerate(kinds)} | {f"v{i}": kind.given[1] for i, kind in enumerate(kinds)}
+    pairs = {f"k{i}": kind.received[0] for i, kind in enumerate(kinds)}
+    pairs |= {f"v{i}": kind.received[1] for i, kind in enumerate(kinds)}
     columns = [*ROW_COLUMNS, *(name for i in range(len(kinds)) for name in (f"k{i}", f"v{i}"))]
     empty = {name: null(kind) for name, kind in pairs.items()}
     none = {"store": F.lit(None).cast("string"), "key": F.lit(None).cast("binary"), "value": F.lit(None).cast("binary")}

@@ -1,4 +1,4 @@
-"""Session windows: the records of a key, one after the other, each merging the sessions that it is near to."""
+"""Session windows: each record of a key, in order, merges the sessions within the inactivity gap."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
     joined = records.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
     sessions = joined.withColumn("after", _merged(inputs, windows, retention, kind))
-    cut = context.compute_once(_changed(sessions, kind))
-    context.put(operation.store, cut)
-    times = context.compute_once(cut.groupBy("p").agg(F.max("mst").alias("ct")))
+    updates = context.compute_once(_changed(sessions, kind))
+    context.put(operation.store, updates)
+    times = context.compute_once(updates.groupBy("p").agg(F.max("mst").alias("ct")))
     context.advance_stream_time(node, times, operation.store)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
-        cut = closed_windows(context, node, windows, table, cut, times)
+        updates = closed_windows(context, node, windows, table, updates, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
 
@@ -53,11 +53,11 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
         session = {f"__{name}": F.col("k")[name] for name in ("key", "start", "end")}
         return table.lookup(lookup_keys.withColumns(session), ["p", "__key", "__end", "__start"]).drop(*session)
 
-    return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")), lookup)
+    return Changes(updates.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")), lookup)
 
 
 def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
-    """From the sessions `before` and `after` of each key, those that changed as rows of the store, v NULL if gone."""
+    """The changed sessions as rows of the store, from `before` and `after` of each key; v is NULL for removed ones."""
     from pyspark.sql import functions as F
 
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
@@ -80,8 +80,8 @@ def _as_session(row: Column) -> Column:
 def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
     """The sessions of a key after its records `x`.
 
-    Which sessions have expired, the store says, as it does in Kafka Streams: by the greatest end that it has got before a record,
-    which is the stream time of then. A record that is not late may be near to a session that has expired, and begins another one.
+    Sessions expire as in Kafka Streams' store: by the greatest end before a record, which is the stream time then. A record that
+    is not late may be within the gap of an expired session, and starts a new one.
     """
     from pyspark.sql import functions as F
 

@@ -1,4 +1,4 @@
-"""Sliding windows (KIP-450): every set of a key's records that are near to each other in time has a window of its own."""
+"""Sliding windows (KIP-450): one window for every set of a key's records within the time difference."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _as_window(row: Column) -> Column:
 
 
 def _changed(slid: DataFrame, kind: DataType) -> DataFrame:
-    """From the windows `before` and `after` of each key, those that changed as rows of the store, v NULL if gone."""
+    """The changed windows as rows of the store, from `before` and `after` of each key; v is NULL for removed ones."""
     from pyspark.sql import functions as F
 
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: a["w"] == b["w"]))
@@ -63,7 +63,7 @@ def _changed(slid: DataFrame, kind: DataType) -> DataFrame:
 
 
 class _SlidingStep:
-    """What one more record does to the windows of its key: structs of start, value, greatest time, and whether they changed."""
+    """Adds one record to the windows of its key: structs of start, value, greatest time, and whether they changed."""
 
     def __init__(self, inputs: list[AggregationInput], windows: SlidingWindows, kind: DataType) -> None:
         from pyspark.sql import functions as F

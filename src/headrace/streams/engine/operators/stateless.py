@@ -1,4 +1,4 @@
-"""Operators that look at one record at a time."""
+"""Stateless operators: each record by itself."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]
 
 
 def repartition_filter(node: str, operation: RepartitionFilter, records: Records) -> Records:
-    """Without records that have no key, where nothing behind wants them."""
+    """Drop records without a key, unless an operator downstream needs them."""
     from pyspark.sql import functions as F
 
     return _where(node, records, F.col("k").isNotNull()) if operation.drops_null_keys else records
 
 
 def call_for_each(context: Context, node: str, operation: Peek | ForEach | Print, records: Records) -> Records:
-    """Give every record to a function of the user's that runs in this process, or print it."""
+    """Call a user function in this process with every record, or print it."""
     frame = context.compute_once(records.frame)
     ordered = frame.select("p", "k", "v", "o").sortWithinPartitions("p", *Records(frame, records.depth).order())
     action = _printer(operation) if isinstance(operation, Print) else _caller(operation.action)

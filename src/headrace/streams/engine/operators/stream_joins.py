@@ -1,4 +1,4 @@
-"""Joins of two streams in a window of time, by the stream time that both sides share."""
+"""Windowed stream-stream joins, by the stream time that both sides share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sides:
 
 
 def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Records:
-    """All pairs near in time of which one is new; for a left or outer join also records whose time is over without a partner."""
+    """All pairs within the window of which one is new; for a left or outer join also unmatched records whose window is over."""
     from pyspark.sql import functions as F
 
     timed = context.compute_once(_both_sides(context, node, sides))
@@ -80,14 +80,14 @@ def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
 
 
 def _with_stream_time(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
-    """Add the greatest time until each record, of those that count. last: 0, or -1 for those before it only."""
+    """Add the stream time at each record, of the records that count. last: 0, or -1 for those before it only."""
     from pyspark.sql import functions as F
 
     return frame.withColumn(name, stream_time(context, clock, [F.col("o")], F.when(counts, F.col("t")), last))
 
 
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
-    """What can have no partner, and is passed on at once (KIP-962)."""
+    """Records without a key, which cannot match, and are emitted at once (KIP-962)."""
     from pyspark.sql import functions as F
 
     is_outer_side = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
@@ -95,7 +95,7 @@ def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
 
 
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
-    """A stream with itself over one buffer: what Kafka's KStreamKStreamSelfJoin passes on, in its order."""
+    """A stream joined with itself over one buffer: the results of Kafka's KStreamKStreamSelfJoin, in its order."""
     from pyspark.sql import functions as F
 
     windows, table = operation.windows, _table(context, store, records)
@@ -124,7 +124,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
 
 
 def _number() -> Column:
-    """Tells records of one key and time apart, as Kafka's sequence number does."""
+    """A number that distinguishes records of one key and time, as Kafka's sequence number."""
     from pyspark.sql import functions as F
 
     def add(before: Column, number: Column) -> Column:
@@ -170,8 +170,8 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
 
 
 def _candidates(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
-    """What `new` records may meet: the rows of their keys in a buffer, and those that come into it in this batch. Columns x_p,
-    x_k, x_w, x_n, x_v, x_o (empty: they were there before).
+    """The join candidates of `new` records: the rows of their keys in a buffer, and its new rows of this batch. Columns x_p, x_k,
+    x_w, x_n, x_v, x_o (empty: they were in the buffer before).
     """
     from pyspark.sql import functions as F
 
@@ -181,7 +181,7 @@ def _candidates(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame
 
 
 def _in_join_window(low: int, high: int) -> Column:
-    """Whether another record is before this one in the order of the task, and near to it in time."""
+    """Whether the other record precedes this one in the order of the task, and is within the join window."""
     from pyspark.sql import functions as F
 
     same = (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o"))
@@ -189,7 +189,7 @@ def _in_join_window(low: int, high: int) -> Column:
 
 
 def _pair_order() -> Column:
-    """The place of a pair among those of one record: by the time of the other record, and then by when that came."""
+    """The order of a pair among those of one record: by the other record's timestamp, and then by its arrival."""
     from pyspark.sql import functions as F
 
     is_new = F.size("x_o") > 0
@@ -206,7 +206,7 @@ def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Col
 def _unmatched(
     context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame
 ) -> DataFrame:
-    """The records that remain without a partner and whose time is over; others wait in the shared store."""
+    """The unmatched records whose window is over; others wait in the shared store."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
@@ -238,7 +238,7 @@ def _unmatched(
     rows = rows.withColumn("ct", F.greatest("ct", context.stream_time(node)))
     over = F.col("until") < F.coalesce("ct", F.lit(-1))
     matched = F.col("first").isNotNull() & (F.col("first") <= F.col("until"))
-    state = F.when(matched, F.lit("gone")).when(over, F.lit("unmatched")).otherwise(F.lit("waits"))
+    state = F.when(matched, F.lit("matched")).when(over, F.lit("unmatched")).otherwise(F.lit("waits"))
     rows = context.compute_once(rows.withColumn("state", state))
     stays = rows.where("new and state = 'waits'").select("p", "k", "v", "t", *_no_previous_row(table))
     leaves = rows.where("not new and state <> 'waits'").select(
@@ -249,7 +249,7 @@ def _unmatched(
 
 
 def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
-    """What may leave the shared store: the rows that meet a partner in this batch, and those whose time is over."""
+    """The rows to remove from the shared store: those matched in this batch, and those whose window is over."""
     from pyspark.sql import functions as F
 
     matched = table.lookup(met).where("sv is not null").select("p", "k", F.col("sv").alias("v"), F.col("st").alias("t"))
@@ -258,7 +258,7 @@ def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> Data
 
 
 def _matched_rows(pairs: DataFrame, side: str) -> DataFrame:
-    """The records of a side that met a partner: p, k as in the shared store, and the stream time then, -1 when they came."""
+    """The matched records of a side: p, k as in the shared store, and the stream time of the match, -1 at their arrival."""
     from pyspark.sql import functions as F
 
     is_left = F.lit(side == "l")

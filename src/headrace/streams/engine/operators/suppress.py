@@ -1,4 +1,4 @@
-"""Holds changes of a table back until their window is over, or for some time (KIP-328)."""
+"""Suppresses changes of a table until their window closes, or for some time (KIP-328)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNBOUNDED = 2**63 - 1
 
 
 def suppress(context: Context, node: str, operation: Suppress, changes: Changes, windowed: bool) -> Changes:
-    """Pass on the last change of each key when its time has come; until then it waits in the store.
+    """Emit the last change of each key when its time is over; until then it is in the buffer's store.
 
     windowed: the time is the end of the key's window, else that of the first change that waits. A buffer that holds more records
     or bytes than it may after a batch passes on the oldest, or ends the application. Of what waits no more is read than may have
@@ -77,12 +77,12 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
 
 
 def _in_order(passed: DataFrame, order: list[Column]) -> DataFrame:
-    """The rows with their places `o`: behind the last change of the batch, in the order in which Kafka's buffer has them."""
+    """The rows with their places `o`: after the last change of the batch, in the order of Kafka's buffer."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     number = F.row_number().over(Window.partitionBy("p").orderBy(*order))
-    # Sorted as well, because a sink takes them as they come, and Spark leaves a window out that nobody asks for.
+    # Sorted as well, because a sink writes rows in the frame's order, and Spark removes an unused window expression.
     return passed.sortWithinPartitions("p", *order).withColumn("o", F.concat("last", F.array(number.cast("bigint"))))
 
 
@@ -95,22 +95,22 @@ def _layout(changes: Changes) -> Layout:
 
 
 def _emitted_lookup(buffer: StoreTable, upstream: Lookup) -> Lookup:
-    """Looks up what has been passed on: of a row that waits, what it was before."""
+    """Looks up the emitted rows: of a suppressed row its previous value."""
     from pyspark.sql import functions as F
 
     def lookup(lookup_keys: DataFrame) -> DataFrame:
-        looked_up = buffer.lookup(lookup_keys).withColumnsRenamed({"sv": "__held", "st": "__since"})
-        is_buffered = F.col("__held").isNotNull()
-        looked_up = upstream(looked_up).withColumn("sv", F.when(is_buffered, F.col("__held.old")).otherwise(F.col("sv")))
-        return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__held", "__since")
+        looked_up = buffer.lookup(lookup_keys).withColumnsRenamed({"sv": "__buffered", "st": "__since"})
+        is_buffered = F.col("__buffered").isNotNull()
+        looked_up = upstream(looked_up).withColumn("sv", F.when(is_buffered, F.col("__buffered.old")).otherwise(F.col("sv")))
+        return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__buffered", "__since")
 
     return lookup
 
 
 def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Column]:
-    """How many rows, and how many bytes, of those that wait a batch can push out at most, by `rows` and `bytes` that it brings.
+    """The maximum numbers of buffered rows and bytes that a batch can evict, by the `rows` and `bytes` that it adds.
 
-    More than the bound may be there already if the bound has changed since the last run.
+    The buffer may exceed its bound already if the bound was changed since the last run.
     """
     from pyspark.sql import functions as F
 
@@ -123,7 +123,7 @@ def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Colum
 
 
 def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: str) -> Column:
-    """The bytes of a row's key and new value as the table's serdes write them, or those that fit the types."""
+    """The size of a row's key and new value, with the table's serdes, or those inferred from the types."""
     from pyspark.sql import functions as F
 
     parts = (
@@ -145,15 +145,15 @@ def _with_evictions(node: str, rows: DataFrame, table: StoreTable, buffer: Buffe
     record_count = table.index.total(F.col("p"), size=False) + F.sum(stays - was_buffered).over(task)
     size = table.index.total(F.col("p"), size=True) + F.sum(stays * F.col("size") - F.col("was")).over(task)
     oldest = Window.partitionBy("p", "out").orderBy(*order).rowsBetween(Window.unboundedPreceding, -1)
-    rows = rows.withColumns({"held": record_count, "held_bytes": size})
+    rows = rows.withColumns({"buffered": record_count, "buffered_bytes": size})
     older, older_bytes = F.count(F.lit(1)).over(oldest), F.coalesce(F.sum("size").over(oldest), F.lit(0))
     limits = buffer.max_record_count, buffer.max_byte_count
     most = tuple(_UNBOUNDED if limit is None else limit for limit in limits)
-    too_many = ~F.col("out") & ((F.col("held") - older > most[0]) | (F.col("held_bytes") - older_bytes > most[1]))
+    too_many = ~F.col("out") & ((F.col("buffered") - older > most[0]) | (F.col("buffered_bytes") - older_bytes > most[1]))
     if buffer.emit_early:
         return rows.withColumn("out", F.col("out") | too_many)
     sentence = F.format_string(
         "%s buffer exceeded its max capacity. Currently [%d/%d] records and [%d/%d] bytes.",
-        F.lit(node), F.col("held"), F.lit(most[0]), F.col("held_bytes"), F.lit(most[1]),
+        F.lit(node), F.col("buffered"), F.lit(most[0]), F.col("buffered_bytes"), F.lit(most[1]),
     )  # fmt: skip
     return rows.withColumn("out", F.when(too_many, F.raise_error(sentence).cast("boolean")).otherwise(F.col("out")))

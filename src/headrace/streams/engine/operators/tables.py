@@ -24,7 +24,7 @@ Mapped = Callable[["Column"], "Column"]
 
 
 def source(context: Context, node: str, store: str, materialized: bool, records: Records) -> Changes:
-    """Records as changes of a table, the last one of each key if it is kept; those without a key are left out."""
+    """Records as changes of a table, the last one of each key if it is materialized; records without a key are skipped."""
     from pyspark.sql import functions as F
 
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
@@ -37,7 +37,7 @@ def source(context: Context, node: str, store: str, materialized: bool, records:
     table = context.state.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")))
     last = frame.groupBy("p", "k").agg(F.max_by(F.struct("v", "t", "o"), "o").alias("x"))
     looked = table.lookup(last)
-    cut = context.compute_once(
+    updates = context.compute_once(
         looked.select(
             "p",
             "k",
@@ -48,16 +48,16 @@ def source(context: Context, node: str, store: str, materialized: bool, records:
             F.col("x.o").alias("o"),
         )
     )
-    context.put(store, cut)
+    context.put(store, updates)
     return Changes(
-        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"),
+        updates.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"),
         table.lookup,
         frame.select("p", "k", "v", "o", F.col("o").alias("at")),
     )
 
 
 def restored(store: StateStore, records: Records) -> DataFrame:
-    """What a store holds that is filled with records: the last row of each key that is not a deletion, or every version."""
+    """The rows of a store restored from records: the last row of each key, without deletions, or every version."""
     from pyspark.sql import functions as F
 
     if store.kind is StoreKind.VERSIONED:
@@ -89,7 +89,7 @@ def map_table(context: Context, node: str, operation: TableMapValues, changes: C
 
 
 def to_stream(changes: Changes) -> Records:
-    """Changes as records; a row that is gone has no value."""
+    """Changes as records; a deletion has a NULL value."""
     from pyspark.sql import functions as F
 
     from headrace.streams.engine.columns import HEADERS
@@ -100,7 +100,7 @@ def to_stream(changes: Changes) -> Records:
 
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
-    """Each change as two rows under the new key: the old value, to be taken out of its group, and the new one."""
+    """Each change as two rows with the new key: the old value, to be removed from its group, and the new one, to be added."""
     from pyspark.sql import functions as F
 
     def side(name: str, add: bool) -> Column:
@@ -109,7 +109,7 @@ def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
         return F.when(F.col(name).isNotNull(), row)
 
     def frame() -> DataFrame:
-        # One after the other from one row, so that a value is taken out of its group before the next one comes in.
+        # Both from one row, in order, so that the old value is removed from its group before the new one is added.
         both = changes.frame.select("p", "t", "o", F.posexplode(F.array(side("old", False), side("new", True))).alias("i", "x"))
         rows = both.select("p", "x.k", "x.v", "x.add", "t", F.concat("o", F.array(F.col("i").cast("bigint"))).alias("o"))
         return rows.where("k is not null and v is not null")
@@ -118,7 +118,7 @@ def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
 
 
 def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regrouped) -> Changes:
-    """A table with one aggregate per group, from which old values are taken out before new ones come in."""
+    """A table with one aggregate per group, from which old values are removed before new ones are added."""
     from pyspark.sql import functions as F
 
     frame, aggregation = rows.frame, operation.aggregation
@@ -134,18 +134,18 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
         return F.when(item["add"], add).otherwise(fold.aggregate_without(aggregation, node, F.col("k"), item["v"], before, kind))
 
     new = F.aggregate("x", F.col("sv").cast(kind), step)
-    cut = context.compute_once(
+    updates = context.compute_once(
         looked.select("p", "k", new.alias("v"), F.greatest("st", "mt").alias("t"), *_previous_row(), "mo")
         .where("v is not null or ov is not null")
     )  # fmt: skip
-    context.put(operation.store, cut)
+    context.put(operation.store, updates)
     versions = folded(looked, "x", kind, step) if node in context.tables_with_all_changes else None
-    changed = cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
+    changed = updates.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
     return Changes(changed, table.lookup, versions)
 
 
 def last_per_key(changes: Changes) -> DataFrame:
-    """The last change of each key, which is what a store takes: where a table is not kept, `frame` has all of them."""
+    """The last change of each key, for a store; the `frame` of a table that is not materialized has all changes."""
     from pyspark.sql import functions as F
 
     if changes.has_old:
@@ -155,27 +155,27 @@ def last_per_key(changes: Changes) -> DataFrame:
 
 
 def materialize(context: Context, store: str, changes: Changes) -> Changes:
-    """Keep a table that was computed, because its store has a name."""
+    """Materialize a derived table with a named store."""
     from pyspark.sql import functions as F
 
     every = changes.frame if changes.puts is None else changes.puts
     if context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, every.select("p", "k", F.col("new").alias("v"), "t", "o"))
-    if changes.puts is not None:  # this store takes what comes, late or not
+    if changes.puts is not None:  # this store takes all records, also out-of-order ones
         changes = replace(changes, frame=changes.puts, has_old=False)
     frame, versions = last_per_key(changes), changes.versions
     if not changes.has_old:
         versions = changes.frame.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
     table = context.state.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
     looked = table.lookup(frame.select("p", "k", "new", "t", "o"))
-    cut = context.compute_once(
+    updates = context.compute_once(
         looked.select("p", "k", F.col("new").alias("v"), "t", *_previous_row(), "o")
         .where("v is not null or ov is not null")
     )  # fmt: skip
-    context.put(store, cut)
-    if versions is not None:  # here they are seen when they come, and not before
+    context.put(store, updates)
+    if versions is not None:  # they become visible at their place at this node
         versions = versions.withColumn("o", F.col("at"))
-    return Changes(cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
+    return Changes(updates.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
 
 
 def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:
@@ -215,7 +215,7 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
 
 
 def _previous_row() -> list[Column]:
-    """What a look-up found, under the names that changelogs know."""
+    """The previous row of a look-up, under the names that changelogs use."""
     from pyspark.sql import functions as F
 
     return [F.col("sv").alias("ov"), F.col("st").alias("ot")]

@@ -1,4 +1,4 @@
-"""Transformers of a table's values (`KTable.transform_values`): objects of Python with stores, as processors are."""
+"""Transformers of a table's values (`KTable.transform_values`): Python objects with stores, like processors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from headrace.streams.operations import TableTransformValues, UserProcessor
 
 
 def transform(context: Context, node: str, operation: TableTransformValues, changes: Changes, stores: ProcessorStores) -> Changes:
-    """Each change with the value that the transformer returns for key and value, deletions among them.
+    """Each change with the value that the transformer returns for key and value, including deletions.
 
-    What it returns is computed once, so the value of before is known only of a table that is kept.
+    Each result is computed once, so old values are known only of a materialized table.
     """
     from pyspark.sql import functions as F
 
@@ -39,7 +39,7 @@ class _TransformerSupplier:
 
     @property
     def value_serde(self) -> Any:
-        """Of what the transformer returns, None for that of what it gets."""
+        """The serde of the transformer's results, None for that of its input."""
         return getattr(self.supplier, "value_serde", None)
 
     def __call__(self) -> _Transforming:

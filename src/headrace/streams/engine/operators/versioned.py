@@ -1,7 +1,7 @@
-"""Tables with history (KIP-889): every version of a row has its time, and may come late (KIP-914).
+"""Versioned tables (KIP-889): every version of a row has its time, and may be out of order (KIP-914).
 
-What comes is put at its time, unless that is beyond the store's retention. Only a version that is the last one of its key is a
-change for what follows the table (joins of tables, groups); a stream that is joined with it sees the version of its own time.
+A record is put at its time, unless that is beyond the store's history retention. Only the last version of a key is a change for
+downstream operators (joins of tables, groups); a stream-table join uses the version at the time of the stream's record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def put(context: Context, store: str, frame: DataFrame) -> Changes:
-    """Put versions into a store, and pass on what has changed. frame: p, k, v, t, o."""
+    """Put versions into a store; returns the changes. frame: p, k, v, t, o."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
     from pyspark.sql.types import LongType

@@ -1,4 +1,4 @@
-"""Which windows a record belongs to, and which of them are over: by the stream time of its task, record after record."""
+"""Assigns records to windows, and finds closed windows, by the stream time of the task at each record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def stream_time(context: Context, clock: str, order: Sequence[Column], times: Column, last: int = 0) -> Column:
-    """The greatest time until each record that the task has seen by a clock. last: 0, or -1 for those before the record only."""
+    """The stream time of a node at each record. last: 0, or -1 for the records before it only."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -24,14 +24,14 @@ def stream_time(context: Context, clock: str, order: Sequence[Column], times: Co
 
 
 def with_stream_time(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
-    """Add `st`: the greatest time that the task has seen at this operator, that of the record included."""
+    """Add `st`: the stream time of this operator, including the record."""
     from pyspark.sql import functions as F
 
     return frame.withColumn("st", stream_time(context, node, order, F.col("t")))
 
 
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
-    """One row for each window `w` (its start, ms) that a record belongs to and that is not over; frame: with t and st."""
+    """One row for each open window `w` (its start, ms) of a record; frame: with t and st."""
     from pyspark.sql import functions as F
 
     if isinstance(windows, UnlimitedWindows):
@@ -55,7 +55,7 @@ def closed_windows(
     frame: DataFrame,
     times: DataFrame,
 ) -> DataFrame:
-    """The rows of windows that are over since this batch, as they are after it: names, v, t, ov (NULL), mo."""
+    """The rows of windows that this batch has closed: names, v, t, ov (NULL), mo."""
     from pyspark.sql import functions as F
 
     names = table.layout.names
@@ -71,7 +71,7 @@ def closed_windows(
 
 
 def window_close_time(operation: StreamAggregate) -> Column | None:
-    """The time by which windows that close are found; None where nothing asks."""
+    """The time by which closed windows are indexed; None unless results are emitted on window close."""
     from pyspark.sql import functions as F
 
     closes = operation.windows is not None and operation.emit is EmitStrategy.ON_WINDOW_CLOSE
@@ -83,7 +83,7 @@ def _time(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWind
 
 
 def _length(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows) -> int:
-    """From `_time` to the first time that does not belong to a window any more, grace left aside."""
+    """The time from `_time` to the first time after the window, without grace."""
     if isinstance(windows, SessionWindows):
         return windows.gap_ms + 1
     return windows.size_ms + isinstance(windows, SlidingWindows)  # whose end belongs to them
