@@ -37,15 +37,15 @@ class Waiting:
 
     def ask(self, command: str, **how: bool) -> dict[str, Any]:
         """Ask for it, and return the command when it has ended."""
-        answer = self.worker("POST", f"/headrace/streams/{self.id}/commands", {"command": command, **how})
-        assert answer.status == 202, answer.text
-        asked = answer.json["id"]
-        wait_until(lambda: self._command(asked)["state"] in ("done", "failed"), WAIT_S, "an answer of the application")
-        return self._command(asked)
+        response = self.worker("POST", f"/headrace/streams/{self.id}/commands", {"command": command, **how})
+        assert response.status == 202, response.text
+        command_id = response.json["id"]
+        wait_until(lambda: self._command(command_id)["state"] in ("done", "failed"), WAIT_S, "an answer of the application")
+        return self._command(command_id)
 
-    def _command(self, asked: str) -> dict[str, Any]:
+    def _command(self, command_id: str) -> dict[str, Any]:
         (application,) = self.worker("GET", "/headrace/streams").json["applications"]
-        return next(one for one in application["commands"] if one["id"] == asked)
+        return next(command for command in application["commands"] if command["id"] == command_id)
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_an_application_that_waits_is_verified_and_initialized_by_its_worker(wai
     assert waiting.streams.await_initialization()
     assert "already exist" in waiting.ask("init")["message"]
     assert headrace("streams", "list", "--url", waiting.url).stdout.count(waiting.id) == 1
-    answer = headrace("streams", "ask", waiting.id, "verify", "--url", waiting.url)
-    assert (answer.returncode, answer.stdout) == (0, "All is well with 1 internal topics.\n")
-    audit = [(one["path"], one["detail"], one["status"]) for one in waiting.herder.audit.last(10)]
+    result = headrace("streams", "ask", waiting.id, "verify", "--url", waiting.url)
+    assert (result.returncode, result.stdout) == (0, "All is well with 1 internal topics.\n")
+    audit = [(entry["path"], entry["detail"], entry["status"]) for entry in waiting.herder.audit.last(10)]
     assert audit[:3] == [  # oldest first
         (f"/headrace/streams/{waiting.id}/commands", detail, 202) for detail in ("verify", "init, dry run", "init")
     ]  # fmt: skip
@@ -96,8 +96,8 @@ def test_an_application_that_waits_is_verified_and_initialized_by_its_worker(wai
 
 def test_what_is_no_command_is_refused_in_a_sentence(waiting: Waiting):
     commands = f"/headrace/streams/{waiting.id}/commands"
-    answer = waiting.worker("POST", commands, {"command": "drop"})
-    assert (answer.status, "command: " in answer.message) == (400, True)
+    response = waiting.worker("POST", commands, {"command": "drop"})
+    assert (response.status, "command: " in response.message) == (400, True)
     assert waiting.worker("POST", commands, {"command": "init", "force": True}).status == 400
     missing = waiting.worker("POST", "/headrace/streams/none/commands", {"command": "verify"})
     assert (missing.status, "No application 'none'" in missing.message) == (404, True)

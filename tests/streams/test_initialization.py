@@ -51,8 +51,8 @@ class Application:
         grouped.count(Materialized.as_("counts"))
         windows = TimeWindows.of_size_with_no_grace(timedelta(minutes=1))
         grouped.windowed_by(windows).count(Materialized.as_("windows"))
-        given = {key.replace("_", "."): value for key, value in config.items()}
-        return KafkaStreams(builder.build(), {"application.id": self.id, "bootstrap.servers": self.bootstrap, **given})
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        return KafkaStreams(builder.build(), {"application.id": self.id, "bootstrap.servers": self.bootstrap, **settings})
 
     @property
     def names(self) -> list[str]:
@@ -88,18 +88,18 @@ def test_all_internal_topics_are_created_with_the_partitions_and_settings_that_w
     created = app.streams().init()
     assert [topic.name for topic in created] == app.present() == app.names
     assert {len(app.admin.topics()[name].partitions) for name in app.names} == {3}
-    own = app.admin.topic_configs(f"{app.id}-windows-changelog", own_only=True)
-    assert own["cleanup.policy"] == "compact,delete"
-    assert own["retention.ms"] == str(60_000 + 86_400_000)
+    configs = app.admin.topic_configs(f"{app.id}-windows-changelog", own_only=True)
+    assert configs["cleanup.policy"] == "compact,delete"
+    assert configs["retention.ms"] == str(60_000 + 86_400_000)
     assert app.admin.topic_configs(f"{app.id}-counts-repartition", own_only=True)["retention.ms"] == "-1"
     app.streams().verify()
 
 
 def test_a_second_init_is_refused_even_if_setup_is_enabled(app: Application):
     app.streams().init()
-    for given in ((), (ENABLED,)):
+    for options in ((), (ENABLED,)):
         with pytest.raises(InternalTopicsAlreadySetupError, match="already exist: the application has been initialized before"):
-            app.streams().init(*given)
+            app.streams().init(*options)
 
 
 def test_an_incomplete_set_is_refused_and_nothing_is_created(app: Application):
@@ -226,8 +226,8 @@ def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
     app.alter(app.names[1], "cleanup.policy", "compact")
     prepare_for_start(streams.describe_internal_topics(), streams.config, app.admin)
     wait_until(lambda: not streams.describe_internal_topics().verification.misconfigured, 120, "all is as it has to be")
-    found = app.admin.topic_configs(app.names[1])
-    assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
+    configs = app.admin.topic_configs(app.names[1])
+    assert (configs["cleanup.policy"], configs["retention.ms"]) == ("delete", "-1")
 
 
 def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: Application):

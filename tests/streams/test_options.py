@@ -41,12 +41,12 @@ def test_a_reset_policy_by_duration_is_java_s_text_of_it():
 
 
 def test_options_come_in_any_order_or_by_keyword():
-    one, two = Named.as_("counter"), Materialized.as_("counts")
+    named, materialized = Named.as_("counter"), Materialized.as_("counts")
     for count in (
-        stream().group_by_key().count(one, two),
-        stream().group_by_key().count(two, one),
-        stream().group_by_key().count(materialized=two, named=one),
-        stream().group_by_key().count(two, named=one),
+        stream().group_by_key().count(named, materialized),
+        stream().group_by_key().count(materialized, named),
+        stream().group_by_key().count(materialized=materialized, named=named),
+        stream().group_by_key().count(materialized, named=named),
     ):
         assert (count.flow.name, count.queryable_store_name) == ("counter", "counts")
 
@@ -171,8 +171,8 @@ def test_stores_have_kafka_s_names_whatever_they_keep_beside_the_value():
     assert windows == Stores.persistent_timestamped_window_store("rows", 20, 10, False)
     assert windows == Stores.persistent_timestamped_window_store_with_headers("rows", 20, 10, False)
     assert Stores.persistent_session_store("rows", 20) == Stores.persistent_session_store_with_headers("rows", 20)
-    kept = Stores.timestamped_key_value_store_with_headers_builder(plain, Serdes.string(), Serdes.long())
-    assert (kept.timestamped, kept.with_headers, kept.name) == (True, True, "rows")
+    store = Stores.timestamped_key_value_store_with_headers_builder(plain, Serdes.string(), Serdes.long())
+    assert (store.timestamped, store.with_headers, store.name) == (True, True, "rows")
 
 
 def test_what_kafka_makes_by_static_methods_is_made_by_keyword():

@@ -72,15 +72,15 @@ def run(
     kinds = StringType(), StringType()
     access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
     access |= {name: StoreAccess(store, kinds, "socket", is_global=True) for name, store in (global_stores or {}).items()}
-    given = ProcessorRows(processors, access, "socket", depth)
+    processor_rows = ProcessorRows(processors, access, "socket", depth)
     tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
     links: Any = {"socket": NoRows()}
-    return list(_ProcessedTask(given, processors, links, tasks, now, times or {}).run(rows))
+    return list(_ProcessedTask(processor_rows, processors, links, tasks, now, times or {}).run(rows))
 
 
-def forwarded(found: list[tuple[Any, ...]]) -> list[tuple[list[int], int, str]]:
+def forwarded(rows: list[tuple[Any, ...]]) -> list[tuple[list[int], int, str]]:
     """Place, number of the processor, and key, of what was forwarded."""
-    return [(one[2], one[4], one[10 + 2 * one[4]]) for one in found if one[2] is not None]
+    return [(values[2], values[4], values[10 + 2 * values[4]]) for values in rows if values[2] is not None]
 
 
 def kept(name: str = "kept") -> StateStore:
@@ -88,37 +88,37 @@ def kept(name: str = "kept") -> StateStore:
 
 
 def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:
-    found = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
-    assert [key for _, _, key in found] == ["early", "k"]
-    assert {len(place) for place, _, _ in found} == {4}
-    assert sorted(found) == found
+    records = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
+    assert [key for _, _, key in records] == ["early", "k"]
+    assert {len(place) for place, _, _ in records} == {4}
+    assert sorted(records) == records
 
 
 def test_what_members_of_a_group_forward_from_init_stands_in_the_order_of_the_members() -> None:
     rows = [row([-1, 0], "early of another", count=2, number=1), row([0], count=2)]
-    found = forwarded(run(rows, worker("one", early), worker("two", early)))
-    assert [(number, key) for _, number, key in found] == [(0, "early"), (1, "early"), (1, "early of another"), (0, "k")]
-    assert sorted(found) == found
-    assert len({tuple(place) for place, _, _ in found}) == 4
+    records = forwarded(run(rows, worker("one", early), worker("two", early)))
+    assert [(number, key) for _, number, key in records] == [(0, "early"), (1, "early"), (1, "early of another"), (0, "k")]
+    assert sorted(records) == records
+    assert len({tuple(place) for place, _, _ in records}) == 4
 
 
 def test_what_members_of_a_group_forward_at_the_end_stands_in_the_order_of_the_members() -> None:
     one, two = worker("one", clocked, forwards=((1, None),)), worker("two", clocked)
     rows = [row([0], count=2, number=1), row([(1 << 62) + 1, 0], "clock of another", count=2, number=1)]
-    found = forwarded(run(rows, one, two, now=2000))
-    assert [(number, key) for _, number, key in found] == [
+    records = forwarded(run(rows, one, two, now=2000))
+    assert [(number, key) for _, number, key in records] == [
         (1, "k"), (1, "clock of another"), (0, "clock"), (1, "clock"), (1, "clock"),
     ]  # fmt: skip
-    assert sorted(found) == found
-    assert len({(number, *place) for place, number, _ in found}) == 5
-    assert all(abs(one) < 1 << 63 for place, *_ in found for one in place)
+    assert sorted(records) == records
+    assert len({(number, *place) for place, number, _ in records}) == 5
+    assert all(abs(one) < 1 << 63 for place, *_ in records for one in place)
 
 
 def test_a_header_may_be_null_on_its_way_and_in_a_store() -> None:
     headers = [("none", None), ("empty", b""), ("some", bytearray(b"x"))]
-    (found,) = [one for one in run([row([0], headers=headers)], worker("one")) if one[2] is not None]
-    assert found[3] == [("none", None), ("empty", b""), ("some", b"x")]
-    assert headers_of(prepend_headers(found[3], b"value")) == tuple(found[3])
+    (record,) = [values for values in run([row([0], headers=headers)], worker("one")) if values[2] is not None]
+    assert record[3] == [("none", None), ("empty", b""), ("some", b"x")]
+    assert headers_of(prepend_headers(record[3], b"value")) == tuple(record[3])
 
 
 def test_a_member_of_a_group_reaches_the_stores_that_it_is_connected_with_and_global_ones() -> None:

@@ -29,10 +29,10 @@ KINDS = {
 
 @cache
 def recorded() -> dict[str, Any]:
-    found = {}
+    cases = {}
     for module in programs.MODULES:
-        found |= json.loads((GOLDEN / f"{module.__name__.rpartition('.')[2]}.json").read_text(encoding="utf-8"))
-    return found
+        cases |= json.loads((GOLDEN / f"{module.__name__.rpartition('.')[2]}.json").read_text(encoding="utf-8"))
+    return cases
 
 
 CASES = [case for module in programs.MODULES for case in programs.cases(module)]
@@ -55,19 +55,24 @@ def built(case: Case) -> Topology:
 
 def topics(case: Case, topology: Topology) -> dict[str, Any]:
     config = StreamsConfig({"application.id": "app", "bootstrap.servers": "nowhere:1", **case.config})
-    found = derive(topology, config, lambda topic: case.partitions.get(topic, 4))
-    return {topic.name: {"kind": topic.kind, "partitions": topic.partitions, "configs": topic.configs} for topic in found}
+    internal_topics = derive(topology, config, lambda topic: case.partitions.get(topic, 4))
+    return {
+        topic.name: {"kind": topic.kind, "partitions": topic.partitions, "configs": topic.configs} for topic in internal_topics
+    }
 
 
 def made(case: Case) -> dict[str, Any]:
     """What headrace makes of a program, as it is recorded of Kafka Streams."""
     try:
         topology = built(case)
-        found = topics(case, topology)
+        internal_topics = topics(case, topology)
     except HeadraceError as error:
         return {"error": f"{type(error).__name__}: {error}"}
     kinds = {kind: name for name, kind in KINDS.items()}
-    return {"describe": topology.describe(), "topics": {n: {**one, "kind": kinds[one["kind"]]} for n, one in found.items()}}
+    return {
+        "describe": topology.describe(),
+        "topics": {n: {**topic, "kind": kinds[topic["kind"]]} for n, topic in internal_topics.items()},
+    }
 
 
 def test_every_program_has_a_name_of_its_own_and_has_been_recorded():
@@ -87,8 +92,8 @@ def test_internal_topics_are_those_of_kafka(case: Case):
 
 @pytest.mark.parametrize("case", generated.described(), ids=lambda case: case.name)
 def test_so_is_what_is_made_of_random_programs(case: Case):
-    wanted = json.loads((GOLDEN / "generated.json").read_text())[case.name]
-    assert generated.agree(made(case), wanted), inspect.getsource(case.build)
+    expected = json.loads((GOLDEN / "generated.json").read_text())[case.name]
+    assert generated.agree(made(case), expected), inspect.getsource(case.build)
 
 
 @with_("error")
@@ -96,5 +101,5 @@ def test_what_kafka_refuses_is_refused_in_its_words(case: Case):
     kafka = recorded()[case.name]["error"].partition(": ")[2]
     with pytest.raises(HeadraceError) as refused:
         topics(case, built(case))
-    said, wanted = str(refused.value), re.sub(r"OptimizableRepartitionNode\{.*", "", kafka, flags=re.DOTALL)
-    assert said.startswith(wanted) if wanted != kafka else said == kafka
+    said, expected = str(refused.value), re.sub(r"OptimizableRepartitionNode\{.*", "", kafka, flags=re.DOTALL)
+    assert said.startswith(expected) if expected != kafka else said == kafka

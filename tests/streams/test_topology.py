@@ -30,8 +30,8 @@ def test_an_operation_has_the_users_function():
 def test_an_aggregation_says_what_where_and_in_which_windows():
     builder = StreamsBuilder()
     windows = TimeWindows.of_size_and_grace(timedelta(minutes=5), timedelta(minutes=1))
-    kept = Materialized.as_("counts").with_key_serde(Serdes.string()).with_retention(timedelta(hours=1))
-    builder.stream("in").group_by_key().windowed_by(windows).count(kept)
+    materialized = Materialized.as_("counts").with_key_serde(Serdes.string()).with_retention(timedelta(hours=1))
+    builder.stream("in").group_by_key().windowed_by(windows).count(materialized)
     topology = builder.build()
     assert operations(topology) == [StreamAggregate(Count(), "counts", windows)]
     store = topology.stores["counts"]
@@ -54,8 +54,10 @@ def test_records_without_a_key_go_through_a_repartition_topic_only_if_an_outer_j
     stream = builder.stream("a").select_key(positive)
     stream.join(builder.table("t"), positive)
     builder.stream("b").select_key(positive).left_join(builder.table("u"), positive)
-    found = [operation.drops_null_keys for operation in operations(builder.build()) if isinstance(operation, RepartitionFilter)]
-    assert found == [True, False]
+    drops_null_keys = [
+        operation.drops_null_keys for operation in operations(builder.build()) if isinstance(operation, RepartitionFilter)
+    ]
+    assert drops_null_keys == [True, False]
 
 
 def test_defining_and_describing_need_no_broker_and_change_nothing():

@@ -35,8 +35,8 @@ def test_another_number_of_partitions_is_wrong_for_every_kind(kind: TopicKind):
 
 
 def test_a_topic_that_is_not_there_is_missing_and_not_misconfigured():
-    found = verify([CHANGELOG], {})
-    assert (found.missing, found.misconfigured) == ((CHANGELOG,), ())
+    verification = verify([CHANGELOG], {})
+    assert (verification.missing, verification.misconfigured) == ((CHANGELOG,), ())
 
 
 @pytest.mark.parametrize("expected", [CHANGELOG, VERSIONED_CHANGELOG])
@@ -87,7 +87,7 @@ def test_a_versioned_changelog_keeps_its_history_long_enough():
 
 def test_each_sentence_comes_with_a_remedy_that_an_operator_can_carry_out():
     existing = {"t": ExistingTopic(1, {}), "u": ExistingTopic(4, {"cleanup.policy": "delete"})}
-    found = verify([REPARTITION, replace(CHANGELOG, name="u")], existing)
-    assert found.misconfigured_topics == ["t", "u"]
-    assert "kafka-streams-application-reset.sh" in found.misconfigured[0].remedy
-    assert "--entity-type topics --entity-name u --add-config cleanup.policy=compact" in found.explanation()
+    verification = verify([REPARTITION, replace(CHANGELOG, name="u")], existing)
+    assert verification.misconfigured_topics == ["t", "u"]
+    assert "kafka-streams-application-reset.sh" in verification.misconfigured[0].remedy
+    assert "--entity-type topics --entity-name u --add-config cleanup.policy=compact" in verification.explanation()

@@ -24,7 +24,7 @@ from headrace.streams.unsupported import require_supported
 from headrace.streams.views import SourceView
 
 TABLE_SOURCE = "KTABLE-SOURCE-"
-PROCESS_FIX = "__enable.process.processValue.fix__"  # an internal setting of Kafka Streams, which only a builder looks at
+PROCESS_FIX = "__enable.process.processValue.fix__"  # an internal setting of Kafka Streams, read by the builder only
 Topics = str | Iterable[str] | re.Pattern[str]
 
 

@@ -1,6 +1,6 @@
 """What a streams application can be configured with: Kafka's `StreamsConfig`, and `internal.topics.setup` (KIP-698).
 
-Keys that no option knows are kept (`originals`). `topic.*` are settings of every internal topic.
+Unknown keys stay in `originals`. `topic.*` are settings of every internal topic.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class TopologyConfig(Config):
 
     @property
     def store_type(self) -> StoreType | None:
-        """Where stores are kept of which the topology says nothing; None if no setting says so either."""
+        """The type of stores for which the topology sets none; None if no setting does either."""
         if self.dsl_store_suppliers is not None:
             return _STORE_TYPES[self.dsl_store_suppliers]
         return StoreType(self.default_dsl_store) if "default.dsl.store" in self.originals else None
@@ -265,7 +265,7 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Segments of internal topics have to hold a batch; dead letters are of records that are left out. Raises ConfigError."""
+        """Check the segment size against the batch size, and dead letters against the handlers. Raises ConfigError."""
         skips = self.skips_bad_records or self.skips_failed_records or self.skips_unwritable_results
         if self.dead_letter_topic is not None and not skips:
             raise ConfigError(
@@ -309,22 +309,22 @@ class StreamsConfig(TopologyConfig):
 
     @property
     def offset_reset(self) -> str:
-        """Where a source begins without a committed offset."""
+        """The reset policy of sources without a committed offset."""
         return self.consumer_settings.get("auto.offset.reset", "earliest")
 
     @property
     def skips_bad_records(self) -> bool:
-        """Whether a record that its serde cannot read is left out."""
+        """Whether records that cannot be deserialized are skipped."""
         return self.deserialization_handler == CONTINUE or "Continue" in self.deserialization_handler
 
     @property
     def skips_failed_records(self) -> bool:
-        """Whether a record that cannot be processed is left out."""
+        """Whether records that cannot be processed are skipped."""
         return self.processing_handler == CONTINUE or "Continue" in self.processing_handler
 
     @property
     def skips_unwritable_results(self) -> bool:
-        """Whether a record is left out of which a result cannot be written."""
+        """Whether records whose results cannot be written are skipped."""
         return self.production_handler == CONTINUE
 
     def _client_settings(self, *prefixes: str) -> dict[str, str]:
@@ -337,7 +337,7 @@ class StreamsConfig(TopologyConfig):
 
     @property
     def topic_prefix(self) -> str:
-        """What the names of internal topics begin with: the application's id, or what replaces it."""
+        """The prefix of internal topics: the application's id, or its override."""
         return str(self.originals.get(TOPIC_PREFIX_ALTERNATIVE) or self.application_id)
 
     @property

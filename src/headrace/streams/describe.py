@@ -1,7 +1,7 @@
 """The text of a topology: Kafka's `Topology.describe()`, byte for byte.
 
-Nodes stand in the order of their size, which is the number of ways that lead on from a node. Kafka counts it while it links
-the nodes, in the order of a hash map, and sorts successors and predecessors by what has been counted until then: so does this.
+Nodes are ordered by size, which is the number of paths downstream of a node. Kafka counts it while it links the nodes, in the
+order of a hash map, and sorts successors and predecessors by the count so far: so does this module.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Described:
 
 
 def describe(nodes: Mapping[str, Node], groups: Iterable[tuple[tuple[str, ...], bool]]) -> str:
-    """The sub-topologies and global stores, each under its number.
+    """The sub-topologies and global stores, each with its number.
 
     nodes: of the topology, by name; groups: the names of those of each part, and whether it is that of a global store.
     """

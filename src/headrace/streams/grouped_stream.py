@@ -26,11 +26,11 @@ class KGroupedStream:
         self.grouping = Grouping(flow, grouped, repartition_required)
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
-        """How many records each key has."""
+        """The number of records of each key."""
         return aggregate(self.grouping, Count(), _named_and_materialized(options, keywords))
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
-        """One value per key, made of two, two at a time; the first is the start."""
+        """One value per key, reduced two at a time, starting with the first one."""
         return aggregate(self.grouping, Reduce(reducer), _named_and_materialized(options, keywords))
 
     def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
@@ -62,11 +62,11 @@ class TimeWindowedKStream:
         self._grouping, self._windows, self._emit = grouping, windows, emit
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
-        """How many records each key has in each window."""
+        """The number of records of each key in each window."""
         return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
-        """One value per key and window, made of two, two at a time."""
+        """One value per key and window, reduced two at a time."""
         return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
@@ -89,17 +89,17 @@ class SessionWindowedKStream:
         self._grouping, self._windows, self._emit = grouping, windows, emit
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
-        """How many records each session has."""
+        """The number of records of each session."""
         return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
-        """One value per session, made of two, two at a time."""
+        """One value per session, reduced two at a time."""
         return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def aggregate(
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> KTable:
-        """One value per session, beginning with the initializer's; the merger makes one of two sessions' values."""
+        """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
         fold = Fold(initializer, aggregator, session_merger)
         return aggregate(self._grouping, fold, _named_and_materialized(options, keywords), self._windows, self._emit)
 

@@ -26,11 +26,11 @@ class KGroupedTable:
         self._topic: Repartition | None = None
 
     def count(self, *options: Options, **keywords: Options) -> table.KTable:
-        """How many rows each new key has."""
+        """The number of rows of each new key."""
         return self._aggregate(Count(), take(options, keywords, Named, Materialized))
 
     def reduce(self, adder: Function, subtractor: Function, *options: Options, **keywords: Options) -> table.KTable:
-        """One value per new key, made of two, two at a time."""
+        """One value per new key, reduced two at a time."""
         return self._aggregate(Reduce(adder, subtractor), take(options, keywords, Named, Materialized))
 
     def aggregate(

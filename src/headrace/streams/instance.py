@@ -226,7 +226,7 @@ class StreamsInstance:
         if self._stopping.is_set():
             return
         if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
-            log.warning("The group has gone on without this instance: %s", error, application=self._config.application_id)
+            log.warning("The group has removed this instance: %s", error, application=self._config.application_id)
             self._restart_engine()
             return
         if not isinstance(error, FATAL):

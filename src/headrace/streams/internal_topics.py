@@ -110,7 +110,7 @@ def external_topics(topology: Topology, existing_topics: Iterable[str]) -> list[
 
 
 def copartition_groups(topology: Topology, prefix: str, existing_topics: Iterable[str] = ()) -> list[frozenset[str]]:
-    """The topics that need the same number of partitions, in groups: those of one join, and what shares a topic with them."""
+    """Groups of topics that need the same number of partitions: those of one join, merged where they share a topic."""
     topics = list(existing_topics)
     sources = {source.name: source for source in topology.sources()}
     by_topic: dict[str, set[str]] = {}

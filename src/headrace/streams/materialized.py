@@ -55,7 +55,7 @@ class Materialized:
         return replace(self, logging_enabled=True, topic_config=dict(config))
 
     def with_logging_disabled(self) -> Materialized:
-        """Without a changelog topic: what is lost is lost."""
+        """Without a changelog topic: the store cannot be restored."""
         return replace(self, logging_enabled=False, topic_config={})
 
     def with_caching_enabled(self) -> Materialized:

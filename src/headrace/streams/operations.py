@@ -305,7 +305,7 @@ class TableJoin:
 
 @dataclass(frozen=True)
 class TableJoinMerge:
-    """Both sides' results of a table-table join, kept in the store if there is one."""
+    """Merges both sides' results of a table-table join, materialized if there is a store."""
 
     store: str | None
 

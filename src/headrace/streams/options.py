@@ -1,4 +1,4 @@
-"""What can be said about an operator beside its functions: names, formats, partitions. Kafka's `Consumed`, `Grouped` and so on.
+"""Options of operators: names, serdes, partitions. Kafka's `Consumed`, `Grouped` and so on.
 
 Each is a frozen value; `with_…` gives a changed copy. An operator takes them in any order, or by keyword: the class's name in
 snake case (`named=`, `stream_joined=`).
@@ -140,7 +140,7 @@ class Produced(_Formats):
 
 @dataclass(frozen=True)
 class Grouped(_Formats):
-    """How records are brought together by key; the name is that of the repartition topic, if one is needed."""
+    """How records are grouped by key; the name is that of the repartition topic, if one is needed."""
 
     @classmethod
     def with_(cls, *arguments: str | Serde | None) -> Self:
@@ -290,8 +290,8 @@ class TableJoined(_Option):
 
 @dataclass(frozen=True)
 class Branched(_Option):
-    """A branch of `split`: its name, and what is done with it at once. `chain` returns a stream or None; `ends`: its return is
-    not looked at.
+    """A branch of `split`: its name, and a function that is applied to it. `chain` returns a stream or None; `ends`: ignore the
+    returned stream.
     """
 
     chain: Callable[[Any], Any] | None = None

@@ -44,7 +44,7 @@ class ReadOnlyStore:
             return reader.values(rows)[0] if rows and not forgotten else None
 
     def versions(self, key: Any) -> list[tuple[int, Any]]:
-        """The versions of a key that a versioned store keeps: time (ms) and value, None for a deletion; the oldest first."""
+        """The versions of a key in a versioned store: time (ms) and value, None for a deletion; the oldest first."""
         self._require("versions", StoreKind.VERSIONED)
         with self._open_reader() as reader:
             rows = reader.rows_of_key(key)

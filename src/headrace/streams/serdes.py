@@ -78,8 +78,8 @@ class Serdes:
     def json(schema: str | None = None) -> Serde:
         """JSON text; not in Kafka's own `Serdes`.
 
-        schema: what is read of it, as DDL (`carrier string, delay double`, or any type such as `array<string>`); without it a
-        value is a VARIANT, of which Spark's `variant_get` takes what is wanted.
+        schema: the type to read, as DDL (`carrier string, delay double`, or any type such as `array<string>`); without it a value
+        is a VARIANT, from which Spark's `variant_get` extracts parts.
         """
         return Serde("json", schema)
 

@@ -77,7 +77,7 @@ class StateStore:
         return replace(self, logging_enabled=True, log_config=dict(config))
 
     def with_logging_disabled(self) -> StateStore:
-        """Without a changelog topic: what is lost is lost."""
+        """Without a changelog topic: the store cannot be restored."""
         return replace(self, logging_enabled=False, log_config={})
 
     def with_caching_enabled(self) -> StateStore:
@@ -124,8 +124,8 @@ def _store_from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: S
 class Stores:
     """Kafka's factory of suppliers (for `Materialized.as_`, `StreamJoined`) and of stores (for `add_state_store`).
 
-    Suppliers with timestamps or headers are what the others are: a store keeps the time of a row always, and headers if its
-    builder says so.
+    Suppliers with timestamps or headers equal the others: a store always has the time of a row, and headers if its builder says
+    so.
 
     Every method raises ArgumentError for an impossible duration.
     """

@@ -1,6 +1,6 @@
 """`KStream`: a stream of records, and its operators.
 
-Functions of the user are kept as they are given; they will be called with Columns. Options (`Named`, `Grouped` …) come last,
+User functions are stored as they are; the engine calls them with Columns. Options (`Named`, `Grouped` …) come last,
 in any order or by keyword.
 """
 

@@ -15,7 +15,7 @@ def _require(true: bool, sentence: str) -> None:
 
 @dataclass(frozen=True)
 class TimeWindows:
-    """Windows of one size, aligned to the epoch: tumbling, or hopping after `advance_by`. Start inclusive, end exclusive."""
+    """Windows of one size, aligned to the epoch: tumbling, or hopping with `advance_by`. Start inclusive, end exclusive."""
 
     size_ms: int
     advance_ms: int
@@ -47,7 +47,7 @@ class TimeWindows:
 
     @property
     def retention_ms(self) -> int:
-        """How long a store has to keep a window at least."""
+        """The minimum retention of a store, in ms."""
         return self.size_ms + self.grace_ms
 
 
@@ -80,7 +80,7 @@ class UnlimitedWindows:
 
     @property
     def retention_ms(self) -> int:
-        """How long a store has to keep the window."""
+        """The minimum retention of a store, in ms."""
         return MAX_LONG
 
 
@@ -112,7 +112,7 @@ class SlidingWindows:
 
     @property
     def retention_ms(self) -> int:
-        """How long a store has to keep a window at least."""
+        """The minimum retention of a store, in ms."""
         return 2 * self.difference_ms + self.grace_ms
 
 
@@ -139,7 +139,7 @@ class SessionWindows:
 
     @property
     def retention_ms(self) -> int:
-        """How long a store has to keep a session at least."""
+        """The minimum retention of a store, in ms."""
         return self.gap_ms + self.grace_ms
 
 
@@ -181,7 +181,7 @@ class JoinWindows:
 
     @property
     def retention_ms(self) -> int:
-        """How long a store has to keep a record."""
+        """The retention of a store, in ms."""
         return self.size_ms + self.grace_ms
 
 

@@ -47,8 +47,8 @@ class Application:
         self.cluster.produce(self.source, [record(None, v.encode(), partition=p) for v, p in zip(values, where, strict=True)])
 
     def results(self) -> dict[str, int]:
-        found = self.cluster.read(self.sink)
-        return {r.key.decode(): int.from_bytes(r.value, "big") for r in found if r.key and r.value}
+        records = self.cluster.read(self.sink)
+        return {r.key.decode(): int.from_bytes(r.value, "big") for r in records if r.key and r.value}
 
     def await_results(self, expected: dict[str, int]) -> None:
         wait_until(lambda: self.results() == expected, WAIT_S, lambda: f"{expected}, not {self.results()}")

@@ -37,19 +37,19 @@ def feed(driver: TopologyTestDriver, topic: str, batch: list) -> None:
 
 def randomly(seed: int, count: int, *, times: int = 100, nulls: bool = True) -> list:
     """Records with few keys, out of order."""
-    made = random.Random(seed)
+    chance = random.Random(seed)
     keys = ["a", "b", "c", *([None] if nulls else [])]
     values = ["x", "y", "z", *([None] if nulls else [])]
-    return [(made.choice(keys), made.choice(values), made.randrange(times)) for _ in range(count)]
+    return [(chance.choice(keys), chance.choice(values), chance.randrange(times)) for _ in range(count)]
 
 
 def batches(seed: int, sizes: tuple[int, ...] = (7, 1, 9), **more: Any) -> list[list]:
     """Some batches, whose times grow a little."""
-    found = []
+    batches_of_records = []
     for number, size in enumerate(sizes):
         rows = randomly(seed * 100 + number, size, **more)
-        found.append([(k, v, t + 40 * number) for k, v, t in rows])
-    return found
+        batches_of_records.append([(k, v, t + 40 * number) for k, v, t in rows])
+    return batches_of_records
 
 
 @pytest.fixture

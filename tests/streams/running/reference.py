@@ -62,17 +62,17 @@ class Sessions:
             if key is None:
                 continue
             expired, self.time = self.time - self.gap - self.grace, max(self.time, t)
-            known = self.sessions.setdefault(key, {})
-            near = {s: n for s, n in known.items() if s[1] > expired and s[1] >= t - self.gap and s[0] <= t + self.gap}
+            sessions = self.sessions.setdefault(key, {})
+            near = {s: n for s, n in sessions.items() if s[1] > expired and s[1] >= t - self.gap and s[0] <= t + self.gap}
             start, end = min([t, *(s[0] for s in near)]), max([t, *(s[1] for s in near)])
             if end < self.time - self.grace - self.gap:
                 continue
             for session in near:
-                del known[session]
-            known[start, end] = sum(near.values()) + 1
+                del sessions[session]
+            sessions[start, end] = sum(near.values()) + 1
 
     def all(self) -> dict:
-        return {(key, *session): n for key, found in self.sessions.items() for session, n in found.items()}
+        return {(key, *session): n for key, sessions in self.sessions.items() for session, n in sessions.items()}
 
     def kept(self) -> dict:
         """Those whose retention, gap and grace, is not over."""
@@ -95,20 +95,20 @@ class Sliding:
         return changed
 
     def _process(self, record: Record) -> dict[int, Any]:
-        known, t, size = self.windows.setdefault(record[0], {}), record[2], self.difference
+        windows, t, size = self.windows.setdefault(record[0], {}), record[2], self.difference
         close, changed = self.time - self.grace, {}
         if t + 1 + size <= close:
             return {}
-        seen = {start: known[start] for start in sorted(known) if t - 2 * size <= start <= t + 1}
+        near = {start: windows[start] for start in sorted(windows) if t - 2 * size <= start <= t + 1}
 
         def update(start: int, value: Any, time: int) -> None:
             if start + size >= close:
                 new = self.step(value, record)
-                known[start] = new, t if value is None else max(t, time)
+                windows[start] = new, t if value is None else max(t, time)
                 changed[start] = new
 
         previous = ended = opened = None
-        for start, (value, time) in seen.items():
+        for start, (value, time) in near.items():
             if start + size < t:
                 previous, ended = time, value
             elif start <= t:
@@ -118,19 +118,19 @@ class Sliding:
                     opened = value, time
                 update(start, value, time)
         left = max(t - size, 0)
-        if left in seen and seen[left][1] >= t >= size:
+        if left in near and near[left][1] >= t >= size:
             return changed
-        if previous is not None and previous + 1 not in seen and previous + 1 + size >= t:
+        if previous is not None and previous + 1 not in near and previous + 1 + size >= t:
             update(previous + 1, None, t)
-        if left not in seen:
+        if left not in near:
             update(left, ended if previous is not None and t - size <= previous else None, t)
-        if t + 1 not in seen and opened is not None and opened[1] > t:
-            known[t + 1] = opened
+        if t + 1 not in near and opened is not None and opened[1] > t:
+            windows[t + 1] = opened
             changed[t + 1] = opened[0]
         return changed
 
     def all(self) -> dict:
-        return {(key, start): value for key, found in self.windows.items() for start, (value, _) in found.items()}
+        return {(key, start): value for key, windows in self.windows.items() for start, (value, _) in windows.items()}
 
     def kept(self, retention: int) -> dict:
         """Those that began less than a retention ago."""
@@ -139,13 +139,13 @@ class Sliding:
 
 def merged(*topics: list[Record]) -> list[tuple[int, Record]]:
     """The records of one task in the order in which it takes them: always the topic whose next record is the oldest."""
-    heads, found = [0] * len(topics), []
+    heads, in_order = [0] * len(topics), []
     while any(head < len(topic) for head, topic in zip(heads, topics, strict=True)):
         left = [i for i, topic in enumerate(topics) if heads[i] < len(topic)]
         i = min(left, key=lambda i: (topics[i][heads[i]][2], i))
-        found.append((i, topics[i][heads[i]]))
+        in_order.append((i, topics[i][heads[i]]))
         heads[i] += 1
-    return found
+    return in_order
 
 
 class StreamJoin:
@@ -181,8 +181,8 @@ class StreamJoin:
 
     def _alone(self) -> list[tuple]:
         over = [(s, r) for s, r in self.waiting if r[2] + (self.after if s == 0 else self.before) + self.grace < self.time]
-        self.waiting = [one for one in self.waiting if one not in over]
-        return [self._without(*one) for one in over]
+        self.waiting = [record for record in self.waiting if record not in over]
+        return [self._without(*record) for record in over]
 
     @staticmethod
     def _without(side: int, record: Record) -> tuple:

@@ -103,8 +103,8 @@ def test_windows_take_late_records_until_their_grace_is_over(drive, windows):
     with drive(builder) as driver:
         for batch in batches(5):
             feed(driver, "in", batch)
-            found = _out(driver, serde, Serdes.long())
-            assert {(r.key["key"], r.key["start"]): r.value for r in found} == expected.take(batch)
+            results = _out(driver, serde, Serdes.long())
+            assert {(r.key["key"], r.key["start"]): r.value for r in results} == expected.take(batch)
         assert {(k[0], k[1]): n for k, n in driver.store("store").all()} == expected.kept()
 
 
@@ -192,8 +192,8 @@ def test_a_full_buffer_is_as_plain_python_has_it(drive, spark, bound, most):
                 while (len(held) if most == 4 else sum(1 + len(value) for _, value in held.values())) > most:
                     oldest = min(held, key=lambda key: held[key])
                     expected.append((oldest, held.pop(oldest)[1]))
-    found = [((row[4] or b"").decode(), (row[5] or b"").decode()) for row in topics.rows["out"]]
-    assert sorted(found) == sorted(expected)
+    changelog = [((row[4] or b"").decode(), (row[5] or b"").decode()) for row in topics.rows["out"]]
+    assert sorted(changelog) == sorted(expected)
     assert len(expected) > 4
 
 
@@ -235,15 +235,15 @@ def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
         feed(driver, "in", [("b", "x", 37), ("a", "x", 15)])
         assert _out(driver, serde, Serdes.long()) == []
         feed(driver, "in", [("b", "x", 39)])
-        found = [(r.key["key"], r.key["start"], r.key["end"], r.value) for r in _out(driver, serde, Serdes.long())]
-        assert found == [("a", 15, 25, 3)]
+        results = [(r.key["key"], r.key["start"], r.key["end"], r.value) for r in _out(driver, serde, Serdes.long())]
+        assert results == [("a", 15, 25, 3)]
 
 
 def test_the_reference_of_sliding_windows_keeps_to_their_definition():
     """KIP-450: [t - d, t] and (t, t + d] of every record, each with what is in it; nothing begins before 0."""
-    size, made = 10, random.Random(1)
+    size, chance = 10, random.Random(1)
     for _ in range(100):
-        times = [made.randrange(60) for _ in range(30)]
+        times = [chance.randrange(60) for _ in range(30)]
         found = reference.Sliding(size, 1000, lambda n, _: (n or 0) + 1)
         found.take([("a", "x", t) for t in times])
         starts = {max(t - size, 0) for t in times} | {t + 1 for t in times}

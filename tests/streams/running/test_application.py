@@ -40,8 +40,8 @@ def worker_rest() -> Iterator[Client]:
 
 
 def reported(worker: Client, application: str) -> dict[str, Any]:
-    found = worker("GET", "/headrace/streams").json["applications"]
-    return next((one for one in found if one["application"] == application), {"state": None})
+    applications = worker("GET", "/headrace/streams").json["applications"]
+    return next((report for report in applications if report["application"] == application), {"state": None})
 
 
 def test_an_application_lives_reports_counts_and_goes_on_where_it_ended(make, worker_rest: Client):

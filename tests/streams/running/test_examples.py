@@ -42,8 +42,8 @@ def test_flights_are_counted_per_hour_and_late_ones_too(spark):
         flights.pipe_batch([(None, _flight("UA", "10")), (None, _flight("UA", "12")), (None, _flight("UA", "10"))])
         flights.pipe_batch([(None, _flight("UA", "13")), (None, _flight("UA", "10"))])  # two hours after its end: too late
         out = driver.create_output_topic("departures-per-hour", Serdes.string(), Serdes.json("hour timestamp, departures int"))
-        found = [(key, value["hour"].hour, value["departures"]) for key, value in out.read_key_values()]
-        assert sorted(found) == [("UA", 10, 2), ("UA", 12, 1), ("UA", 13, 1)]
+        departures = [(key, value["hour"].hour, value["departures"]) for key, value in out.read_key_values()]
+        assert sorted(departures) == [("UA", 10, 2), ("UA", 12, 1), ("UA", 13, 1)]
 
 
 def test_flights_get_the_names_of_their_airlines(spark):

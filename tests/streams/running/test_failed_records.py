@@ -41,8 +41,8 @@ def test_records_that_fail_are_dead_letters_and_the_others_count_once(
         wait_until(lambda: app.results() == {"1": 1, "2": 2, "3": 3, "4": 4}, WAIT_S, "the numbers")
         wait_until(lambda: dict(streams.store("counts").all()) == expected, WAIT_S, "the counts")
     letters = app.cluster.read(dead)
-    assert {one.value for one in letters} == {b"x", b"y", b"z"}
-    names = {name for one in letters for name, _ in one.headers}
+    assert {letter.value for letter in letters} == {b"x", b"y", b"z"}
+    names = {name for letter in letters for name, _ in letter.headers}
     assert {f"__streams.errors.{name}" for name in ("exception", "message", "topic", "offset")} <= names
     with _numbers(app) as streams:
         streams.start()
@@ -89,10 +89,10 @@ def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_t
     more = {"production_exception_handler": "continue", "errors_dead_letter_queue_topic_name": dead}
     app = make(processing_guarantee=guarantee, producer_compression_type=compression, **more)
     app.cluster.create(dead, 1)
-    kept = Materialized.as_("kept").with_logging_enabled({"max.message.bytes": "20000"})
+    materialized = Materialized.as_("kept").with_logging_enabled({"max.message.bytes": "20000"})
     builder = StreamsBuilder()
     stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
-    last = stream.group_by(lambda key, value: value.substr(1, 1)).reduce(lambda old, new: new, kept)
+    last = stream.group_by(lambda key, value: value.substr(1, 1)).reduce(lambda old, new: new, materialized)
     last.to_stream().map_values(lambda value: value.substr(1, 9)).to(app.sink, Produced.with_(Serdes.string(), Serdes.string()))
     large = "x" + "".join(random.Random(1).choices(ascii_letters, k=50_000))  # more than 20,000 bytes however it is compressed
     small = [*"abcdefghijklm"]  # a few bytes each: they fit beside the large one into its batch, which splits without an end
@@ -100,7 +100,7 @@ def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_t
     with KafkaStreams(builder.build(app.config), app.config) as streams:
         streams.start()
         wait_until(lambda: len(app.cluster.read(dead)) == 1, WAIT_S, lambda: f"a dead letter; {streams.error}")
-        rows = {one: one for one in small}
+        rows = {key: key for key in small}
         if compression == "none":
             app.send("x")
             rows["x"] = "x"

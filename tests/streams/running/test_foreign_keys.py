@@ -28,8 +28,8 @@ def _application() -> StreamsBuilder:
 
 
 def _expected(left: dict, right: dict) -> dict:
-    found = {key: (row, right.get(row.split("|")[1])) for key, row in left.items() if row and "|" in row}
-    return {key: f"{row}-{other}" for key, (row, other) in found.items() if other}
+    rows = {key: (row, right.get(row.split("|")[1])) for key, row in left.items() if row and "|" in row}
+    return {key: f"{row}-{other}" for key, (row, other) in rows.items() if other}
 
 
 def _last(topics: TopicsInMemory) -> dict:

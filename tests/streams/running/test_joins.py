@@ -117,8 +117,8 @@ def test_streams_meet_within_their_window_and_stay_alone_after_it(drive, kind, s
         for number in range(3):
             sides = [_side(number, randomly(seed * 10 + number + side, 12, times=40)) for side in (0, 77)]
             _feed_both(driver, *sides)
-            found = sorted((str(r.key), r.value, r.timestamp) for r in _out(driver))
-            assert found == sorted((str(key), *rest) for key, *rest in expected.take(reference.merged(*sides)))
+            results = sorted((str(r.key), r.value, r.timestamp) for r in _out(driver))
+            assert results == sorted((str(key), *rest) for key, *rest in expected.take(reference.merged(*sides)))
 
 
 def test_a_global_table_is_looked_up_by_any_key(drive):
@@ -170,10 +170,10 @@ def test_a_stream_meets_every_change_of_a_windowed_table(drive, counts):
     serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("a", "y", 2), ("a", "z", 3), ("a", "y", 4), ("b", "x", 12), ("b", "x", 13)])
-        found = driver.create_output_topic("out", serde, Serdes.string()).read_records()
+        results = driver.create_output_topic("out", serde, Serdes.string()).read_records()
     # The stream comes before the table.
-    wanted = {("a", 0): "2-2", ("b", 10): "2-1"} if counts else {("a", 0): "2-xy", ("b", 10): "2-x"}
-    assert {(r.key["key"], r.key["start"]): r.value for r in found} == wanted
+    expected = {("a", 0): "2-2", ("b", 10): "2-1"} if counts else {("a", 0): "2-xy", ("b", 10): "2-x"}
+    assert {(r.key["key"], r.key["start"]): r.value for r in results} == expected
 
 
 def test_with_more_than_a_batch_takes_no_topic_runs_ahead_of_another(make):
@@ -189,6 +189,6 @@ def test_with_more_than_a_batch_takes_no_topic_runs_ahead_of_another(make):
     with KafkaStreams(builder.build(app.config), app.config) as streams:
         streams.start()
         wait_until(lambda: len(app.cluster.read(app.sink)) == 40, WAIT_S, lambda: f"all results; {streams.error}")
-    found = [(r.key, r.value) for r in app.cluster.read(app.sink)]
-    assert [value for key, value in found if key == b"a"] == [b"%d-%d" % (i // 4, i // 4) for i in range(4, 24)]
-    assert [value for key, value in found if key == b"b"] == [b"%d-1" % (i // 4) for i in range(4, 24)]
+    results = [(r.key, r.value) for r in app.cluster.read(app.sink)]
+    assert [value for key, value in results if key == b"a"] == [b"%d-%d" % (i // 4, i // 4) for i in range(4, 24)]
+    assert [value for key, value in results if key == b"b"] == [b"%d-1" % (i // 4) for i in range(4, 24)]

@@ -69,8 +69,8 @@ def test_a_store_of_a_processor_is_as_plain_python_has_it_and_comes_back_from_it
         with drive(builder, topics=topics) as driver:
             feed(driver, "in", batch)
             assert dict(driver.store("totals").all()) == expected
-    found = [((row[4] or b"").decode(), int.from_bytes(row[5] or b"", "big")) for row in topics.rows["out"]]
-    assert found == wanted
+    changelog = [((row[4] or b"").decode(), int.from_bytes(row[5] or b"", "big")) for row in topics.rows["out"]]
+    assert changelog == wanted
 
 
 class Every:
@@ -84,8 +84,8 @@ class Every:
         context.schedule(1000, WALL, lambda time: context.forward(Record("clock", str(time), time)))
 
     def process(self, record) -> None:
-        known = self.counts.get(record.key)
-        self.counts.put(record.key, ValueAndTimestamp((known.value if known else 0) + 1, record.timestamp))
+        count = self.counts.get(record.key)
+        self.counts.put(record.key, ValueAndTimestamp((count.value if count else 0) + 1, record.timestamp))
 
     def pass_on(self, time) -> None:
         for key, found in list(self.counts.all()):
@@ -153,8 +153,8 @@ def test_windows_sessions_and_global_tables_are_there_for_processors(drive):
         feed(driver, "names-of", [("a", "Anna", 1)])
         feed(driver, "in", [("a", "x", 1), ("a", "y", 3), ("ab", "z", 4)])
         feed(driver, "in", [("a", "u", 7), ("a", "v", 21)])
-        found = _out(driver, Serdes.string())
-        assert found == [
+        results = _out(driver, Serdes.string())
+        assert results == [
             ("a", "Anna 0=x 1-1:1"), ("a", "Anna 0=y 1-3:2"), ("ab", "None 0=z 4-4:1"),
             ("a", "Anna 0=u 1-7:3"), ("a", "Anna 0=u,20=v 21-21:1"),
         ]  # fmt: skip
@@ -188,8 +188,8 @@ def test_windows_that_processors_share_expire_by_what_is_put_into_them(drive, sp
 
     def kept(driver):
         stored = driver._tasks[0].state.tables["windows"].rows().orderBy("w").collect()
-        found = [start for (_, start, _), _ in driver.store("windows").all()]
-        assert found == [row["w"] for row in stored if row["w"] > max(row["w"] for row in stored) - 20]
+        starts = [start for (_, start, _), _ in driver.store("windows").all()]
+        assert starts == [row["w"] for row in stored if row["w"] > max(row["w"] for row in stored) - 20]
         return [row["w"] for row in stored]
 
     with drive(builder, topics=topics) as driver:
@@ -221,26 +221,26 @@ class Headed:
         self.rows, self.sessions = context.get_state_store("rows"), context.get_state_store("sessions")
 
     def process(self, record) -> None:
-        found = self.rows.get(record.key) or ValueTimestampHeaders("", 0)
-        grown = (("n", (dict(found.headers).get("n") or b"") + b"x"), ("none", None))
+        current = self.rows.get(record.key) or ValueTimestampHeaders("", 0)
+        grown = (("n", (dict(current.headers).get("n") or b"") + b"x"), ("none", None))
         self.rows.put(record.key, record.value and ValueTimestampHeaders(record.value, record.timestamp, grown))
         near = dict(self.sessions.fetch(record.key))
         self.sessions.put((record.key, 0, 9), AggregationWithHeaders(len(near), grown))
-        said = [f"{one.aggregation}{(dict(one.headers)['n'] or b'').decode()}" for one in near.values()]
-        self.context.forward(record.with_value(f"{found.value}@{found.timestamp}{dict(found.headers)} {said}"))
+        said = [f"{row.aggregation}{(dict(row.headers)['n'] or b'').decode()}" for row in near.values()]
+        self.context.forward(record.with_value(f"{current.value}@{current.timestamp}{dict(current.headers)} {said}"))
 
 
 def test_a_store_keeps_headers_with_its_values(drive, spark):
     topics, builder = TopicsInMemory(spark), StreamsBuilder()
     builder.stream("in", STRINGS).process(Headed).to("out", Produced.with_(Serdes.string(), Serdes.string()))
-    for batch, wanted in (
+    for batch, expected in (
         ([("a", "u", 1), ("a", "v", 2)], ["@0{} []", "u@1{'n': b'x', 'none': None} ['0x']"]),
         ([("a", None, 3), ("b", "w", 4), ("a", "y", 5)], ["v@2{'n': b'xx', 'none': None} ['1xx']", "@0{} []", "@0{} ['1xxx']"]),
     ):
         with drive(builder, topics=topics) as driver:  # the second one reads the changelogs
             feed(driver, "in", batch)
-            assert [value for _, value in _out(driver, Serdes.string())][-len(wanted) :] == wanted
-            assert driver.store("rows").get("a") == ("v" if wanted[0][0] == "@" else "y")
+            assert [value for _, value in _out(driver, Serdes.string())][-len(expected) :] == expected
+            assert driver.store("rows").get("a") == ("v" if expected[0][0] == "@" else "y")
             assert [value for _, value in driver.store("sessions").fetch("a")] == [1]
 
 

@@ -35,25 +35,25 @@ def driver(drive) -> Iterator[TopologyTestDriver]:
     grouped.windowed_by(TimeWindows.of_size_and_grace(10, HOUR)).count(Materialized.as_("windows"))
     grouped.windowed_by(SessionWindows.of_inactivity_gap_and_grace(5, HOUR)).count(Materialized.as_("sessions"))
     builder.table("rows", STRINGS, Materialized.as_(Stores.persistent_versioned_key_value_store("versions", HOUR)))
-    made = drive(builder)
+    driver = drive(builder)
     rows = [(f"k{number:04}", "x", number) for number in range(MANY)]
-    feed(made, "in", [*rows, *[(key, "y", 100 * at) for at in range(3) for key in ("k1", "k1a")]])
-    feed(made, "rows", [*rows, *[(key, f"{at}", 100 * at) for at in range(3) for key in ("k1", "k1a")]])
-    with made:
-        yield made
+    feed(driver, "in", [*rows, *[(key, "y", 100 * at) for at in range(3) for key in ("k1", "k1a")]])
+    feed(driver, "rows", [*rows, *[(key, f"{at}", 100 * at) for at in range(3) for key in ("k1", "k1a")]])
+    with driver:
+        yield driver
 
 
 def _read(driver: TopologyTestDriver, ask: Callable[[], Any]) -> tuple[list[Any], int]:
     """What a query gives, and how many rows it looks at."""
     tasks = [task.state.runtime for task in driver._tasks]
     before = sum(task.rows_read() for task in tasks)
-    found = list(ask())
-    return found, sum(task.rows_read() for task in tasks) - before
+    results = list(ask())
+    return results, sum(task.rows_read() for task in tasks) - before
 
 
 def test_a_query_reads_the_rows_that_it_gives(driver):
     counts, windows, sessions = (driver.store(name) for name in ("counts", "windows", "sessions"))
-    asked: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    queries: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         "range": (lambda: counts.range("k0010", "k0012"), [("k0010", 1), ("k0011", 1), ("k0012", 1)]),
         "open": (lambda: counts.range("k1998", None), [("k1998", 1), ("k1999", 1), ("k1a", 3)]),
         "none": (lambda: counts.range("k2", "k1"), []),
@@ -65,9 +65,9 @@ def test_a_query_reads_the_rows_that_it_gives(driver):
         "versions": (lambda: driver.store("versions").versions("k1"), [(0, "0"), (100, "1"), (200, "2")]),
         "last versions": (lambda: driver.store("versions").range("k1998", None), [("k1998", "x"), ("k1999", "x"), ("k1a", "2")]),
     }  # fmt: skip
-    for name, (ask, expected) in asked.items():
-        found, rows = _read(driver, ask)
-        assert found == expected, name
+    for name, (ask, expected) in queries.items():
+        results, rows = _read(driver, ask)
+        assert results == expected, name
         assert rows <= 2 * len(expected) + 2, name
 
 
@@ -108,8 +108,8 @@ def test_keys_and_values_that_only_spark_reads_are_found_by_their_bytes(drive):
         lambda k, v: F.struct(k.alias("a"), v.cast("int").alias("b")), Grouped.with_(key, Serdes.string())
     )
     number = lambda k, v, total: F.struct(v.cast("decimal(5,2)").alias("d"))  # noqa: E731
-    kept = Materialized.as_("kept").with_key_serde(key).with_value_serde(value)
-    grouped.aggregate(lambda: F.lit(None).cast("struct<d:decimal(5,2)>"), number, kept)
+    materialized = Materialized.as_("kept").with_key_serde(key).with_value_serde(value)
+    grouped.aggregate(lambda: F.lit(None).cast("struct<d:decimal(5,2)>"), number, materialized)
     with drive(builder) as driver:
         feed(driver, "in", [("x", "1", 0), ("x", "2", 0), ("y", "3", 0)])
         store = driver.store("kept")

@@ -47,7 +47,7 @@ def decoded(registry: SchemaRegistry, data: bytes | None) -> Any:
 
 
 def test_avro_is_read_transformed_and_written_with_the_schema_of_a_subject(drive, registry):
-    given = encoded(registry, ORDER, VALUE)
+    source = encoded(registry, ORDER, VALUE)
     orders = Serdes.avro("orders-value", registry.url)
     builder = StreamsBuilder()
     stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
@@ -55,21 +55,21 @@ def test_avro_is_read_transformed_and_written_with_the_schema_of_a_subject(drive
         "noted", Produced.with_(Serdes.string(), orders)
     )
     with drive(builder) as driver:
-        driver.pipe("orders", [(b"k", given, 1, None), (b"t", None, 2, None)])
-        found, tombstone = driver.read("noted")
-        assert decoded(registry, found[5]) == VALUE | {"note": "L!"}
-        assert found[5][:5] == given[:5]
+        driver.pipe("orders", [(b"k", source, 1, None), (b"t", None, 2, None)])
+        record, tombstone = driver.read("noted")
+        assert decoded(registry, record[5]) == VALUE | {"note": "L!"}
+        assert record[5][:5] == source[:5]
         assert tombstone[5] is None
 
 
 def test_what_is_written_has_no_header_of_the_schema_that_it_was_read_with(drive, registry):
-    given = encoded(registry, ORDER, VALUE)
-    guid = bytes.fromhex(registry.store.schemas[int.from_bytes(given[1:5])].guid.replace("-", ""))
+    source = encoded(registry, ORDER, VALUE)
+    guid = bytes.fromhex(registry.store.schemas[int.from_bytes(source[1:5])].guid.replace("-", ""))
     orders = Serdes.avro("orders-value", registry.url)
     builder = StreamsBuilder()
     builder.stream("orders", Consumed.with_(Serdes.string(), orders)).to("copies", Produced.with_(Serdes.string(), orders))
     with drive(builder) as driver:
-        driver.pipe("orders", [(b"k", given[5:], 1, [("__value_schema_id", b"\1" + guid), ("h", b"1")])])
+        driver.pipe("orders", [(b"k", source[5:], 1, [("__value_schema_id", b"\1" + guid), ("h", b"1")])])
         [copy] = driver.read("copies")
     assert decoded(registry, copy[5]) == VALUE
     assert [tuple(header) for header in copy[6]] == [("h", b"1")]
@@ -119,8 +119,8 @@ def test_protobuf_and_json_schema_go_the_same_way(drive, registry, name):
         driver.create_input_topic("orders", Serdes.string(), orders).pipe_input(
             "k", {"customer": "anna", "n": 21, "many": [1, 2]}, 1
         )
-        [found] = driver.create_output_topic("copies", Serdes.string(), orders).read_records()
-    assert (found.value["customer"], found.value["n"], found.value["many"]) == ("anna", 42, [1, 2])
+        [record] = driver.create_output_topic("copies", Serdes.string(), orders).read_records()
+    assert (record.value["customer"], record.value["n"], record.value["many"]) == ("anna", 42, [1, 2])
     assert sorted(registry.store.subjects) == ["copies-value", "orders-value"]
 
 

@@ -109,10 +109,10 @@ def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
     def start():
         builder = StreamsBuilder()
         builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
-        made = drive(builder, topics=topics)
-        for task in made._tasks:
+        driver = drive(builder, topics=topics)
+        for task in driver._tasks:
             task.transactions = InOneGo(topics)
-        return made
+        return driver
 
     driver, kills = start(), 0
     for batch in batches(6, (4, 5, 6, 7)):
@@ -171,13 +171,13 @@ def test_state_without_committed_offsets_is_refused(drive, spark):
 
 
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):
-    topics, gone = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
+    topics, deleted = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
     with drive(_application(), topics=topics) as driver:
         feed(driver, "in", [("1", "x", 1)])
         task = next(task for task in driver._tasks if "counts" in task.state.logs)
-        for topic in gone:
+        for topic in deleted:
             del topics.rows[topic]
-        task.use_recreated_topics(gone, task.earliest_offsets(gone))
+        task.use_recreated_topics(deleted, task.earliest_offsets(deleted))
         feed(driver, "in", [("2", "x", 2)])
         with pytest.raises(StreamsError, match="it ended before they were filled again: app-counts-changelog"):
             drive(_application(), topics=topics)

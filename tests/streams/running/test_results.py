@@ -45,15 +45,15 @@ def _config(cases: Sequence[Case]) -> dict[str, str]:
 
 def _together(cases: list[Case]) -> list[list[Case]]:
     """Programs with the same records that go together: one run of several costs little more than that of one."""
-    found: list[list[Case]] = []
+    together: list[list[Case]] = []
     for case in cases:
-        for group in found:
+        for group in together:
             if (group[0].input, group[0].config) == (case.input, case.config) and _fit([*group, case]):
                 group.append(case)
                 break
         else:
-            found.append([case])
-    return found
+            together.append([case])
+    return together
 
 
 def _fit(cases: list[Case]) -> bool:
@@ -85,16 +85,16 @@ def _outputs(cases: list[Case], driver: Any, sizes: list[int]) -> dict[str, list
 
 
 def _by_key(rows: list) -> dict[str | None, list]:
-    found: dict[str | None, list] = {}
+    by_key: dict[str | None, list] = {}
     for key, value, time in rows:
-        found.setdefault(key, []).append((value, time))
-    return found
+        by_key.setdefault(key, []).append((value, time))
+    return by_key
 
 
 def _last(rows: list) -> dict[str, tuple]:
     """The last row of each key, unless it is none, or empty: a group that came and went in one batch has no rows at all."""
-    found = {key: (value, time) for key, value, time in rows}
-    return {key: row for key, row in found.items() if row[0]}
+    last = {key: (value, time) for key, value, time in rows}
+    return {key: row for key, row in last.items() if row[0]}
 
 
 @pytest.mark.parametrize(("file", "cases"), GROUPS, ids=lambda given: None if isinstance(given, str) else given[0].name)
@@ -102,32 +102,32 @@ def test_records_give_what_they_give_in_kafka(drive, file: str, cases: list[Case
     recorded = json.loads((GOLDEN / f"{file}.json").read_text())
     half = len(cases[0].input) // 2
     with drive(_builder(cases), config=_config(cases)) as driver:
-        found = _outputs(cases, driver, [half, len(cases[0].input) - half])
+        results = _outputs(cases, driver, [half, len(cases[0].input) - half])
     for case in cases:
-        wanted = [tuple(row) for rows in recorded[case.name]["results"] for row in rows]
+        expected = [tuple(row) for rows in recorded[case.name]["results"] for row in rows]
         same = _last if case.name.startswith(LAST) else _by_key
-        assert same(found[case.name]) == same(wanted), case.name
+        assert same(results[case.name]) == same(expected), case.name
 
 
 @pytest.mark.parametrize(("file", "cases"), EACH, ids=lambda given: None if isinstance(given, str) else given[0].name)
 def test_each_record_gives_what_it_gives_in_kafka(drive, file: str, cases: list[Case]):
     recorded = json.loads((GOLDEN / f"{file}.json").read_text())
-    wanted = {case.name: recorded[case.name]["results"] for case in cases}
-    found: dict[str, list] = {name: [] for name in wanted}
-    assert not any("ended" in recorded[name] for name in wanted.keys() - {"a_buffer_that_is_full_ends_it"})
-    processed, size = len(wanted[cases[0].name]), _batch_size(file)
+    expected = {case.name: recorded[case.name]["results"] for case in cases}
+    results: dict[str, list] = {name: [] for name in expected}
+    assert not any("ended" in recorded[name] for name in expected.keys() - {"a_buffer_that_is_full_ends_it"})
+    processed, size = len(expected[cases[0].name]), _batch_size(file)
     with drive(_builder(cases), config=_config(cases), wall_clock_time=0) as driver:
         for first in range(0, processed, size):
             _pipe(driver, *cases[0].input[first : min(first + size, processed)])
-            for name, each in found.items():
+            for name, each in results.items():
                 out = driver.create_output_topic(name, *STRINGS).read_records()
                 each.append([[r.key, r.value, r.timestamp] for r in out])
         for row in cases[0].input[processed : processed + 1]:
             with pytest.raises(Exception, match="buffer exceeded its max capacity"):
                 _pipe(driver, row)
-    for name, each in found.items():
+    for name, each in results.items():
         same = next((same for beginning, same in ALIKE.items() if f"{file}.{name}".startswith(beginning)), _needed)
-        batches = [wanted[name][first : first + size] for first in range(0, processed, size)]
+        batches = [expected[name][first : first + size] for first in range(0, processed, size)]
         assert same(each) == same([[row for rows in batch for row in rows] for batch in batches]), name
 
 
@@ -147,12 +147,12 @@ def _pipe(driver: Any, *rows: tuple) -> None:
 
 def _needed(results_: list[list]) -> list[list]:
     """What each record gives, without deletions of rows that are not there."""
-    there, found = set(), []
+    there, needed = set(), []
     for rows in results_:
-        found.append([row for row in rows if row[1] is not None or row[0] in there])
+        needed.append([row for row in rows if row[1] is not None or row[0] in there])
         for key, value, _ in rows:
             (there.discard if value is None else there.add)(key)
-    return found
+    return needed
 
 
 def _last_of_each(results_: list[list]) -> list[dict]:

@@ -76,13 +76,13 @@ def test_a_function_chooses_the_topic(drive):
 
 
 def test_functions_of_python_see_every_record(drive, capsys):
-    builder, seen, last = StreamsBuilder(), [], []
-    stream = builder.stream("in", STRINGS).peek(lambda k, v: seen.append((k, v)))
+    builder, values, last = StreamsBuilder(), [], []
+    stream = builder.stream("in", STRINGS).peek(lambda k, v: values.append((k, v)))
     stream.print(Printed.to_sys_out().with_label("all"))
     stream.for_each(lambda k, v: last.append(v))
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("b", None, 2)])
-    assert (seen, last) == ([("a", "x"), ("b", None)], ["x", None])
+    assert (values, last) == ([("a", "x"), ("b", None)], ["x", None])
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[all]")]  # workers of other tests log
     assert printed == ["[all]: a, x", "[all]: b, null"]
 
@@ -164,7 +164,7 @@ def test_a_record_for_which_an_expression_fails_goes_to_the_dead_letter_topic_an
         assert _out(driver, "out", Serdes.long()) == [("a", 1), ("b", 2), ("a", 4), ("b", 6), ("a", 7)]
         assert dict(driver.store("counts").all()) == {"a": 3, "b": 2}
         letters = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
-    assert [(one.key, one.value, one.timestamp) for one in letters] == [("a", "three", 3), ("c", "five", 5)]
+    assert [(letter.key, letter.value, letter.timestamp) for letter in letters] == [("a", "three", 3), ("c", "five", 5)]
     headers = dict(letters[1].headers)
     assert headers["__streams.errors.exception"] == b"org.apache.spark.SparkNumberFormatException"
     assert b"'five'" in headers["__streams.errors.message"]
@@ -182,8 +182,8 @@ def test_so_does_one_for_which_a_processor_fails_or_whose_result_is_too_large(dr
         feed(driver, "in", [("a", "x", 1), ("a", "other", 2), ("b", "y" * 1100, 3), ("a", "z", 4)])
         assert [(key, value[:1]) for key, value in _out(driver)] == [("a", "X"), ("a", "Z")]
         letters = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
-    said = [dict(one.headers) for one in letters]
-    assert [one["__streams.errors.offset"] for one in said] == [b"1", b"2"]
+    said = [dict(letter.headers) for letter in letters]
+    assert [headers["__streams.errors.offset"] for headers in said] == [b"1", b"2"]
     assert b"upper may not change the key" in said[0]["__streams.errors.message"]
     assert said[1]["__streams.errors.exception"] == b"org.apache.kafka.common.errors.RecordTooLargeException"
 

@@ -25,9 +25,9 @@ def test_the_history_of_a_table_comes_back_from_its_changelog(drive, spark):
         assert (store.get("a"), dict(store.all())) == ("three", {"a": "three", "b": "x"})
         feed(driver, "rows", [("a", "late", 12), ("b", "y", 41), ("a", "too late", 10)])
         feed(driver, "in", [("a", "", 11), ("a", "", 13), ("a", "", 31), ("b", "", 41), ("a", "", 9)])
-        found = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
+        results = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
         # At 41 nothing before 11 is known, but for rows that no other has followed.
-        assert [r.value for r in found] == ["one", "late", "three", "y", None]
+        assert [r.value for r in results] == ["one", "late", "three", "y", None]
     changelog = topics.rows["app-kept-changelog"]
     assert [(row[4], row[5], row[3]) for row in changelog[-2:]] == [(b"a", b"late", 12), (b"b", b"y", 41)]
     assert {row[3] for row in changelog if row[5] is None} == {20}
@@ -47,7 +47,7 @@ class Past:
         code = self.past.put(record.key, record.value, record.timestamp)
         before, last = self.past.get(record.key, record.timestamp - 2), self.past.get(record.key)
         text = "late" if code == PUT_RETURN_CODE_NOT_PUT else str(code)
-        told = [f"{one.value}@{one.timestamp}-{one.valid_to}" if one else "-" for one in (before, last)]
+        told = [f"{version.value}@{version.timestamp}-{version.valid_to}" if version else "-" for version in (before, last)]
         self.context.forward(record.with_value(" ".join([text, *told])))
 
 
@@ -58,8 +58,8 @@ def test_a_processor_has_a_store_with_history(drive, spark):
     def told(batch):
         with drive(builder, topics=topics) as driver:
             feed(driver, "in", batch)
-            found = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
-            return [r.value for r in found][-len(batch) :]
+            results = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
+            return [r.value for r in results][-len(batch) :]
 
     assert told([("a", "x", 5), ("a", "y", 9), ("a", "z", 7), ("ab", "q", 8)]) == [
         "None - x@5-None", "None x@5-9 y@9-None", "9 x@5-7 y@9-None", "None - q@8-None",

@@ -52,7 +52,7 @@ class BatchRanges:
         first = self.cluster.offsets(together, "earliest") if together else {}
         if not together or any(
             first.get(partition, 0) > start for partition, (start, _) in together.items()
-        ):  # the batch finds what is gone
+        ):  # the batch will find deleted records
             return ranges
         return {**ranges, **self._in_order(together, cut)}
 

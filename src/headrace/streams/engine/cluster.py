@@ -45,7 +45,7 @@ class Cluster(Protocol):
         ...
 
     def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
-        """Offsets by a reset policy: `earliest`, `latest`, `by_duration:…`; partitions that are not there are left out."""
+        """Offsets by a reset policy: `earliest`, `latest`, `by_duration:…`; without partitions that do not exist."""
         ...
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:

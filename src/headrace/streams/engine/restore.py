@@ -30,9 +30,9 @@ class StoreRestore:
     def from_changelogs(
         self, pending: Mapping[int, int], written: Collection[tuple[str, int]], counts: Callable[[str, DataFrame], bool]
     ) -> None:
-        """Restore every store that has a changelog. pending: by partition, the number of the batch that was cut off; written:
-        what has got rows, as `StateManager.stores_written` has it; counts: whether a changelog with these records is to be
-        believed. Raises what `counts` raises, and StreamsError for a changelog that is another one than before.
+        """Restore every store that has a changelog. pending: by partition, the number of the interrupted batch; written: stores
+        with rows, as `StateManager.stores_written` returns them; counts: whether a changelog with these records is valid. Raises
+        the errors of `counts`, and StreamsError for a recreated changelog.
         """
         for topic, partitions in self.state.repartition_sources.items():
             if (topic, 0) in written and not any(self.cluster.offsets(partitions, "latest").values()):
@@ -60,9 +60,7 @@ class StoreRestore:
                 self.state.tables[store].restore(changelog.restored(rows, pending))
 
     def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
-        """Restore a store whose changelog is a topic that is read anyway, from what was read of it. flow: of the topic's
-        records.
-        """
+        """Restore a store whose changelog is its source topic, up to the read positions. flow: of the topic's records."""
         partitions = [p for p in self.partitions if p[0] == topic]
         first = self.cluster.offsets(partitions, "earliest")
         ranges = {p: (first[p], positions[p]) for p in partitions if positions[p] > first.get(p, 0)}

@@ -240,7 +240,7 @@ class StreamTask:
             self._pending.pop(partition, None)
             self.positions |= self.cluster.offsets([partition], policy)
             self.state.runtime.following = False
-        if not self.state.runtime.following:  # at the start, and when a consumer could not go on
+        if not self.state.runtime.following:  # at the start, and after a consumer could not continue
             self._skip_deleted_records()
         return ends
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> Changes:
     """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
 
-    inputs: the streams, each with its own aggregation; records without a key are left out, and without windows those without a
-    value, too.
+    inputs: the streams, each with its own aggregation. Records without a key are skipped; without windows also records without a
+    value.
     """
     from pyspark.sql import functions as F
 
@@ -60,7 +60,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
 
 
 def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput], kind: DataType) -> DataFrame:
-    """Every single change, with the names of the layout. rows: of `_rows`."""
+    """Every single change, with the columns of the layout. rows: of `_rows`."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType
 
@@ -75,7 +75,7 @@ def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput]
 def stored(
     context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]
 ) -> tuple[StoreTable, DataType]:
-    """The rows of the operation's store, and the type of the aggregate."""
+    """The table of the operation's store, and the type of the aggregate."""
     from pyspark.sql.types import LongType
 
     first = inputs[0].records.frame
@@ -89,8 +89,8 @@ def stored(
 def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> tuple[DataFrame, Column]:
     """The records of all inputs: names of the layout, t, st, `s` to sort by, and `v0`, `v1` … with `i`, the input's number.
 
-    With them an aggregate: the place of the last record of a group. A place of one number stays one until then, because Spark
-    aggregates numbers in a hash table, and arrays only after it has sorted all rows.
+    Also returns an aggregate: the place of the last record of a group. A place of one number stays a number until then, because
+    Spark aggregates numbers in a hash table, and arrays only after it has sorted all rows.
     """
     from pyspark.sql import functions as F
 

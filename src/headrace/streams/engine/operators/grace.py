@@ -24,7 +24,7 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
     """The records whose grace period is over, at the place of the record that advanced stream time."""
     from pyspark.sql import functions as F
 
-    at_once = records.frame.where("k is null or v is null")  # has no row, or is left out
+    at_once = records.frame.where("k is null or v is null")  # has no row, or is skipped
     frame = records.frame.where("k is not null and v is not null")
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.compute_once(timed)

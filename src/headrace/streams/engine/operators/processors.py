@@ -69,9 +69,9 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
     for store in stores.own:
         mine = results.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
-        if context.state.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
+        if context.state.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by the times put into it
             context.advance_stream_time(store, mine.where("due = -2").select("p", F.col("t").alias("ct")), store)
-            if context.state.stores[store].kind is not StoreKind.VERSIONED:  # which says so to who puts
+            if context.state.stores[store].kind is not StoreKind.VERSIONED:  # whose `put` returns that it was rejected
                 late = mine.where("due = -3").select(F.lit(store).alias("topic"), "p", "t")
                 context.skip(late.toDF("topic", "partition", "offset"), store)
     forwarded = []

@@ -62,9 +62,9 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
 
 def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
     """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o; st, the stream time that both sides share; lt and rt,
-    the greatest time in each buffer, by which what is in there expires.
+    the greatest time in each buffer, by which its rows expire.
 
-    Records without a value join nothing, but time continues with them.
+    Records without a value join nothing, but advance stream time.
     """
     from pyspark.sql import functions as F
 
