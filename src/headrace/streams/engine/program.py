@@ -233,13 +233,13 @@ def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -
 def _aggregate(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamAggregate, flows: list[Flow]
 ) -> Flow:
-    pending = AggregationInput(_records(node, flows), operation, node.name)
+    stream_input = AggregationInput(_records(node, flows), operation, node.name)
     if any(
         isinstance(child, ProcessorNode) and isinstance(child.operation, ops.CogroupMerge)
         for child in program.children[node.name]
     ):
-        return pending
-    return _windowed(operation)(context, node.name, operation, [pending])
+        return stream_input
+    return _windowed(operation)(context, node.name, operation, [stream_input])
 
 
 def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:

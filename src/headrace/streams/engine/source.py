@@ -88,15 +88,15 @@ class SourceReader:
         """
         from pyspark.sql import functions as F
 
-        wire = self._wire(node)
-        key_serde, value_serde = self._serdes(node, wire)
-        body, more = unpacked(wire.flow if wire else None)
-        if wire is None:
+        internal_format = self._internal_format(node)
+        key_serde, value_serde = self._serdes(node, internal_format)
+        body, more = unpacked(internal_format.flow if internal_format else None)
+        if internal_format is None:
             raw, key, bad_key = formats.read(raw, "key", key_serde)
             raw, value, bad_value = formats.read(raw, "value", value_serde)
         else:
-            key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key)
-            value, bad_value = formats.decoded(value_serde, body, wire.value)
+            key, bad_key = formats.decoded(key_serde, F.col("key"), internal_format.key)
+            value, bad_value = formats.decoded(value_serde, body, internal_format.value)
         if self.skips:
             reason = F.when(bad_key, _sentence("key", key_serde)).otherwise(_sentence("value", value_serde)).alias("reason")
             (skip or _log_skipped)(raw.where(bad_key | bad_value).select("*", reason))
@@ -107,8 +107,8 @@ class SourceReader:
             raw = _extracted(node, raw, key, value)
         place, depth, raw = self._place(raw, number)
         columns = [F.col("partition").alias("p"), key.alias("k"), value.alias("v"), "t", place.alias("o")]
-        if wire and wire.flow is not Records:
-            return wire.flow(raw.select(*columns, *more))  # type: ignore[call-arg]
+        if internal_format and internal_format.flow is not Records:
+            return internal_format.flow(raw.select(*columns, *more))  # type: ignore[call-arg]
         return Records(raw.select(*columns, F.col("headers").alias("h")), depth)
 
     def is_known(self, node: SourceNode) -> bool:
@@ -116,14 +116,14 @@ class SourceReader:
         internal = [topic for topic in node.topics if topic in self.topics.repartition]
         return all(topic in self.topics.internal_formats for topic in internal)
 
-    def _wire(self, node: SourceNode) -> InternalFormat | None:
+    def _internal_format(self, node: SourceNode) -> InternalFormat | None:
         if len(node.topics) == 1 and node.topics[0] in self.topics.repartition:
             return format_of(self.topics.internal_formats, node.topics[0])
         return None
 
-    def _serdes(self, node: SourceNode, wire: InternalFormat | None) -> tuple[Serde, Serde]:
-        if wire is not None:
-            return wire.key_serde, wire.value_serde
+    def _serdes(self, node: SourceNode, internal_format: InternalFormat | None) -> tuple[Serde, Serde]:
+        if internal_format is not None:
+            return internal_format.key_serde, internal_format.value_serde
         key, value = node.consumed.key_serde or self.topics.defaults[0], node.consumed.value_serde or self.topics.defaults[1]
         for serde, what in ((key, "key"), (value, "value")):
             if serde is None:

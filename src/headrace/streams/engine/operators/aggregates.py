@@ -31,7 +31,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     table, kind = stored(context, node, operation, inputs)
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)
-    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
+    kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     listed = None if _counts(inputs) else fold.ordered([F.col("s")], _values(inputs), kinds)
     grouped = rows.groupBy(*names).agg(
         (F.count(F.lit(1)) if listed is None else listed).alias("x"),
@@ -68,7 +68,7 @@ def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput]
     places = rows if isinstance(kind_of(rows, "s"), ArrayType) else rows.withColumn("s", F.array("s"))
     if _counts(inputs):
         return counted(table.lookup(places.groupBy(*names).agg(F.sort_array(F.collect_list("s")).alias("x"))), "x", names)
-    listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(pending.records.frame, "v") for pending in inputs])
+    listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(stream_input.records.frame, "v") for stream_input in inputs])
     return folded(table.lookup(places.groupBy(*names).agg(listed.alias("x"))), "x", kind, _step(inputs, kind), names)
 
 
@@ -95,11 +95,11 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     from pyspark.sql import functions as F
 
     frame: DataFrame | None = None
-    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
+    kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     condition = "k is not null and v is not null" if operation.windows is None else "k is not null"
-    for number, pending in enumerate(inputs):
+    for number, stream_input in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        part = pending.records.frame.where(condition)
+        part = stream_input.records.frame.where(condition)
         part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
         frame = part if frame is None else frame.unionByName(part)
     assert frame is not None
@@ -135,10 +135,10 @@ def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
 
     def step(before: Column, item: Column) -> Column:
         result: Column | None = None
-        for number, pending in reversed(list(enumerate(inputs))):
-            operation, value = pending.operation.aggregation, item[f"v{number}"]
-            new = fold.aggregate_with(operation, pending.node, F.col("k"), value, before, kind)
-            if pending.operation.windows is not None:
+        for number, stream_input in reversed(list(enumerate(inputs))):
+            operation, value = stream_input.operation.aggregation, item[f"v{number}"]
+            new = fold.aggregate_with(operation, stream_input.node, F.col("k"), value, before, kind)
+            if stream_input.operation.windows is not None:
                 new = fold.unchanged_by_null(new, value, before)
             result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
         assert result is not None

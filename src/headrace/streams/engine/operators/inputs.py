@@ -25,11 +25,11 @@ def records_per_key(context: Context, node: str, inputs: Sequence[AggregationInp
     """
     from pyspark.sql import functions as F
 
-    kinds = [kind_of(pending.records.frame, "v") for pending in inputs]
+    kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     parts = []
-    for number, pending in enumerate(inputs):
+    for number, stream_input in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        frame = pending.records.frame.where(condition)
+        frame = stream_input.records.frame.where(condition)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
     frame = with_stream_time(context, node, union(parts), [F.col("o")])
     before = stream_time(context, node, [F.col("o")], F.col("t"), last=-1)
@@ -49,9 +49,9 @@ def aggregate_with(inputs: Sequence[AggregationInput], record: Column, before: C
     from pyspark.sql import functions as F
 
     value: Column | None = None
-    for number, pending in reversed(list(enumerate(inputs))):
+    for number, stream_input in reversed(list(enumerate(inputs))):
         item = record[f"v{number}"]
-        new = fold.aggregate_with(pending.operation.aggregation, pending.node, F.col("k"), item, before, kind)
+        new = fold.aggregate_with(stream_input.operation.aggregation, stream_input.node, F.col("k"), item, before, kind)
         new = fold.unchanged_by_null(new, item, before)
         value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
     assert value is not None
