@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.cli.connectors import tables
 from headrace.errors import RetriableError
 from headrace.registry.usage import SchemaUses
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, with_schemas
@@ -125,6 +127,26 @@ def test_applications_and_columns_are_in_the_lineage_that_is_asked_for(call: Cli
     assert call("GET", "/headrace/lineage?connector=masked").json["columns"] == []
     page = call("GET", "/ui/graph?connector=masked", headers={"Accept": "text/html"}).text
     assert "/ui/streams?application=sums" in page and "masked</span>" in page
+
+
+def test_a_column_that_a_predicate_decides_about_is_listed_once(call: Client, herder: MemoryHerder):
+    chain = {
+        "transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+        "transforms.m.fields": "pin", "transforms.m.predicate": "p", "predicates": "p", "predicates.p.pattern": "paid-.*",
+        "predicates.p.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
+    }  # fmt: skip
+    herder.create("masked", {**MIRROR, **chain, "name": "masked"})
+    herder.topics["masked"] = {"more"}
+    page = call("GET", "/ui/graph?connector=masked", headers={"Accept": "text/html"}).text
+    (row,) = re.findall(r'<th scope="row">value.pin</th><td>(.*?)</td>', page)
+    assert row.count("<code>value.pin</code>") == 1
+    assert '<code>value.pin</code> <span class="dim">masked or unchanged</span>' in row
+    assert '<code>topic</code> <span class="dim">decides whether it is changed</span>' in row
+    (pin,) = [one for one in call("GET", "/headrace/lineage?columns=true").json["columns"] if one["column"] == "value.pin"]
+    table = tables.columns([pin])
+    assert [str(cell) for column in table.columns[2:] for cell in column.cells] == [
+        "topic\nvalue.pin", "condition\nidentity, masked",
+    ]  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40))

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console
@@ -240,8 +242,11 @@ def columns(rows: Iterable[Json]) -> Table:
     table = _table("connector", "column", "is made of", "how")
     for row in rows:
         sources = row["sources"] or [{"column": "", "transformation": "constant"}]
-        names, hows = ("\n".join(plain(source[key]) for source in sources) for key in ("column", "transformation"))
-        table.add_row(*cells_of((plain(row["connector"]), plain(row["column"]), names, hows.lower())))
+        made_of = [
+            (name, ", ".join(one["transformation"] for one in hows)) for name, hows in groupby(sources, itemgetter("column"))
+        ]
+        names, ways = ("\n".join(map(plain, column)) for column in zip(*made_of, strict=True))
+        table.add_row(*cells_of((plain(row["connector"]), plain(row["column"]), names, ways.lower())))
     return table
 
 

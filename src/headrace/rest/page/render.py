@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -22,6 +24,9 @@ FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
 """Scripts, styles and pictures by name."""
 _STAMP = hashlib.sha256(b"".join(STATIC[name] for name in sorted(STATIC))).hexdigest()[:12]
+_MADE = {"MASKED": "masked", "TRANSFORMATION": "changed", "IDENTITY": "unchanged"}
+_DECIDES = {"CONDITION": "decides whether it is changed", "FILTER": "decides whether it is written"}
+"""What a column may be to one that is made of it (`headrace.transforms.column_lineage.Influence`)."""
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 
 
@@ -116,6 +121,19 @@ def documentation(text: str) -> Markup:
     return Markup(marked.replace("&lt;br/&gt;", "<br>").replace("&amp;lt;", "&lt;").replace("&amp;gt;", "&gt;"))
 
 
+def by_column(sources: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Of what a column is made, each column once, and how: `masked or unchanged` where a predicate decides; empty: unchanged.
+
+    sources: as in `GET /headrace/lineage`, sorted by column.
+    """
+    found = []
+    for column, group in groupby(sources, itemgetter("column")):
+        hows = {source["transformation"] for source in group}
+        values, conditions = ([words[how] for how in words if how in hows] for words in (_MADE, _DECIDES))
+        found.append((column, "; ".join(filter(None, [" or ".join(values), *conditions])) if hows != {"IDENTITY"} else ""))
+    return found
+
+
 def pretty(value: Any) -> str:
     """JSON for people."""
     return json.dumps(value, indent=2, ensure_ascii=False)
@@ -131,5 +149,6 @@ _environment = Environment(
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
     "first_line": first_line, "causes": causes, "named_in": named_in, "documentation": documentation, "greatest": greatest,
+    "by_column": by_column,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__, "samples": SAMPLES}
