@@ -200,6 +200,57 @@ def test_a_sink_makes_its_one_target_of_all_topics_and_a_kafka_sink_each_of_its_
     assert [(node.kind, node.place) for node in renamed.nodes if node.id.startswith("unknown")] == [("unknown", "eu:9092")]
 
 
+JDBC = {"connector.class": DEBEZIUM + "jdbc.JdbcSinkConnector", "connection.url": "jdbc:postgresql://u:s3cret@db/shop",
+        "connection.password": "s3cret"}  # fmt: skip
+MONGO = {"connector.class": "com.mongodb.kafka.connect.MongoSinkConnector", "database": "shop",
+         "connection.uri": "mongodb://u:s3cret@m1,m2:27018/?replicaSet=rs"}  # fmt: skip
+DEBEZIUM_MONGO = {"connector.class": DEBEZIUM + "mongodb.MongoDbSinkConnector", "sink.database": "shop",
+                  "mongodb.connection.string": "mongodb+srv://u:s3cret@m.example.org"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "target"),
+    [
+        (JDBC, {}, "postgres://db:5432/shop.public.cdc_public_orders"),
+        (JDBC, {"quote.identifiers": "true"}, "postgres://db:5432/shop.public.cdc_public_Orders"),
+        (JDBC, {"collection.name.format": "sales.in_${topic}"}, "postgres://db:5432/shop.sales.in_cdc_public_orders"),
+        (JDBC, {"connection.url": "jdbc:mysql://db/shop", "table.name.format": "All"}, "mysql://db:3306/shop.All"),
+        (JDBC, {"connection.url": "jdbc:oracle:thin:@//db:1521/xe", "table.name.format": "s.o"}, "oracle://db:1521/xe.S.O"),
+        (MONGO, {}, "mongodb://m1:27017/shop.cdc.public.Orders"),
+        (MONGO, {"collection": "all"}, "mongodb://m1:27017/shop.all"),
+        (MONGO, {"topic.override.cdc.public.Orders.collection": "one", "collection": "all"}, "mongodb://m1:27017/shop.one"),
+        (DEBEZIUM_MONGO, {}, "mongodb+srv://m.example.org/shop.cdc_public_Orders"),
+    ],
+)
+def test_what_sinks_in_java_write_is_named_where_their_configuration_says_it(
+    config: dict[str, str], more: dict[str, str], target: str
+):
+    assert made_of("sink", {**config, **more}, ["cdc.public.Orders"]) == {f"external:{target}": ["topic:cdc.public.Orders"]}
+    assert "s3cret" not in str(graph_of(connector("c"), "sink", {**config, **more}, {"t": 1}))
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({**JDBC, **ROUTER}, "postgres://db:5432"),
+        ({**JDBC, "collection.name.format": "${source.table}"}, "postgres://db:5432"),
+        ({**JDBC, "collection.naming.strategy": "org.example.Mine"}, "postgres://db:5432"),
+        ({**JDBC, "connection.url": "${env:URL}"}, None),
+        ({**MONGO, "namespace.mapper": "org.example.Mine"}, "mongodb://m1:27017"),
+        ({**MONGO, "connection.uri": "mongodb://${env:HOST}/"}, None),
+    ],
+)
+def test_where_a_sink_in_java_is_told_otherwise_what_it_writes_is_not_guessed(config: dict[str, str], place: str | None):
+    graph = graph_of(connector("c"), "sink", config, {"a.b": 1, "c": 1})
+    assert [(node.kind, node.place) for node in graph.nodes if node.kind not in ("topic", "connector")] == [("unknown", place)]
+    assert made_of("sink", config, ["a.b", "c"]) == {}
+
+
+def test_a_table_of_several_topics_is_made_of_all_of_them():
+    one = made_of("sink", {**JDBC, "collection.name.format": "all"}, ["a", "b"])
+    assert one == {"external:postgres://db:5432/shop.public.all": ["topic:a", "topic:b"]}
+
+
 def test_whether_a_chain_leaves_the_topic_is_known_by_its_transforms():
     mask = {"transforms": "m", "transforms.m.type": SMT + "MaskField$Value", "transforms.m.fields": "a"}
     assert keeps_topics({}) and keeps_topics(mask) and not keeps_topics(ROUTER)

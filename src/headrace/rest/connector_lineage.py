@@ -221,6 +221,9 @@ def _targets(
     """What a sink writes, and of which topics each is made; none: not known. here: the topics that it reads."""
     if named := _external(config):
         return {node: list(here.values()) for node in named}
+    name = getattr(cls, "plugin_name", config.get("connector.class") or "")
+    if (database := database_names.written_by(name, config)) is not None:
+        return _tables(connector, name, database, config, here)
     place = None
     if cls is not None and issubclass(cls, KafkaSinkConnector):
         place = clusters.place(written_to("sink", config))
@@ -228,3 +231,15 @@ def _targets(
             copies = {name: _copy_of(cls, config, name) for name in here}
             return {topic_node(copy, place): [here[name]] for name, copy in copies.items() if copy}
     return {_unknown(connector, place): []} if here else {}
+
+
+def _tables(
+    connector: str, cls: str, database: database_names.NamedDatabase, config: Config, here: Mapping[str, LineageNode]
+) -> dict[LineageNode, list[LineageNode]]:
+    """The tables or collections that a sink in Java writes, and of which topics each is made."""
+    made_of: dict[LineageNode, list[LineageNode]] = {}
+    named = keeps_topics(config)
+    for topic, node in here.items():
+        table = database_names.written_table(cls, config, topic) if named else None
+        made_of.setdefault(_table(database, table) if table else _unknown(connector, database.namespace), []).append(node)
+    return {target: sources if target.kind == EXTERNAL else [] for target, sources in made_of.items()}

@@ -112,3 +112,62 @@ def _prefix(config: Config) -> tuple[str, str]:
     """What the names of its topics begin with, and what is between their parts."""
     delimiter = config.get("topic.delimiter") or "."
     return f"{config.get('topic.prefix')}{delimiter}", delimiter
+
+
+# ------------------------------------------------------------------------------------------------- sinks
+_JDBC_SINK, _DEBEZIUM_MONGO_SINK = _DEBEZIUM + "jdbc.JdbcSinkConnector", _DEBEZIUM + "mongodb.MongoDbSinkConnector"
+_MONGO_SINK = "com.mongodb.kafka.connect.MongoSinkConnector"
+_SINK_STRATEGIES = (
+    "", "io.debezium.sink.naming.DefaultCollectionNamingStrategy", "io.debezium.connector.jdbc.naming.DefaultTableNamingStrategy",
+)  # fmt: skip
+_DEFAULT_MAPPER = "com.mongodb.kafka.connect.sink.namespace.mapping.DefaultNamespaceMapper"
+_FOLDED = {"postgres": str.lower, "oracle": str.upper, "db2": str.upper}
+"""What becomes of the name of a table that is not quoted."""
+
+
+def written_by(connector_class: str, config: Config) -> NamedDatabase | None:
+    """The database that a sink in Java writes to; None: another class, or its configuration does not say.
+
+    Of Debezium's sinks for JDBC and MongoDB, and of MongoDB's own.
+    """
+    if connector_class == _JDBC_SINK:
+        found = of_jdbc(url) if (url := config.get("connection.url") or "").startswith("jdbc:") else None
+    else:
+        address, name = {
+            _DEBEZIUM_MONGO_SINK: ("mongodb.connection.string", "sink.database"),
+            _MONGO_SINK: ("connection.uri", "database"),
+        }.get(connector_class, ("", ""))
+        found = _of_mongodb(config.get(address) or "", config.get(name))
+    return None if found is None or "${" in f"{found}" else found  # a placeholder names nothing
+
+
+def _of_mongodb(address: str, database: str | None) -> NamedDatabase | None:
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2].partition(",")[0]  # of a replica set the first one that is named
+    if parts.scheme not in ("mongodb", "mongodb+srv") or not host or not database:
+        return None
+    return NamedDatabase(f"{parts.scheme}://{host}" + ("" if "+" in parts.scheme or ":" in host else ":27017"), database)
+
+
+def written_table(connector_class: str, config: Config, topic: str) -> str | None:
+    """The name of the dataset that such a sink writes the records of a topic to; None: its configuration does not say."""
+    database = written_by(connector_class, config)
+    if database is None:
+        return None
+    if connector_class == _MONGO_SINK:
+        return _mongodb_collection(database, config, topic)
+    strategy = config.get("collection.naming.strategy") or config.get("table.naming.strategy") or ""
+    form = config.get("collection.name.format") or config.get("table.name.format") or "${topic}"
+    name = form.replace("${topic}", topic.replace(".", "_"))
+    if strategy not in _SINK_STRATEGIES or "${" in name:  # a field of the record names the table
+        return None
+    folded = _FOLDED.get(database.namespace.partition("://")[0]) if config.get("quote.identifiers", "false") != "true" else None
+    return database.table(folded(name) if folded else name)
+
+
+def _mongodb_collection(database: NamedDatabase, config: Config, topic: str) -> str | None:
+    override = f"topic.override.{topic}."
+    mapper = config.get(f"{override}namespace.mapper") or config.get("namespace.mapper") or _DEFAULT_MAPPER
+    name = config.get(f"{override}database") or database.name
+    collection = config.get(f"{override}collection") or config.get("collection") or topic
+    return None if mapper != _DEFAULT_MAPPER or "${" in f"{name}{collection}" else f"{name}.{collection}"
