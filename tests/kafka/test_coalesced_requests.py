@@ -12,8 +12,8 @@ import pytest
 from headrace.background import in_background
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka import coalesced_requests
-from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import CoalescedRequest, WaitBudget, latest_offsets, topics
+from headrace.kafka.admin import Admin, shared
+from headrace.kafka.coalesced_requests import CoalescedRequest, WaitBudget, follow_silence, latest_offsets, topics
 from headrace.kafka.groups import Partition
 from tests.clusters import Cluster, record
 from tests.support import wait_until
@@ -98,6 +98,13 @@ def test_since_when_a_cluster_is_silent_is_since_the_first_request_without_an_an
     first, asked = request.silent_since_ms, _ASKED[0]
     wait_until(lambda: _known(request, ["b"]) is None and _ASKED[0] > asked, WAIT_S, "it is asked again")
     assert request.silent_since_ms == first
+
+
+@pytest.mark.parametrize(("producer", "admin"), [("127.0.0.1:1", "127.0.0.1:1"), ("127.0.0.1:2", "127.0.0.1:3")])
+def test_a_cluster_that_is_written_to_is_asked_as_its_producer_connects(producer: str, admin: str) -> None:
+    silent_since = follow_silence({"bootstrap.servers": producer, "acks": "all"}, {"bootstrap.servers": admin})
+    wait_until(silent_since, WAIT_S, "it is known to be silent")
+    assert "cluster" in shared({"bootstrap.servers": producer}).questions
 
 
 _ASKED = [0]

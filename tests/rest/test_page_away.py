@@ -92,13 +92,37 @@ def test_the_overview_names_the_clusters_that_give_no_answer_and_since_when(serv
         herder.metrics.task_state(name, 0, "RUNNING")
     found = client("GET", "/headrace/overview?q=eu:9092").json
     assert found["clusters_away"] == [
-        {"cluster": "${env:FAR}", "since_ms": SINCE_MS, "connectors": 1},
-        {"cluster": "eu:9092", "since_ms": SINCE_MS, "connectors": 2},
+        {"cluster": "${env:FAR}", "since_ms": SINCE_MS, "connectors": 1, "writers": 0},
+        {"cluster": "eu:9092", "since_ms": SINCE_MS, "connectors": 2, "writers": 0},
     ]
-    sentence = "No answer since 2023-11-14 22:13:20 UTC from the cluster eu:9092."
+    sentence = "No answer since 2023-11-14 22:13:20 UTC from the cluster eu:9092 that it reads from."
     assert [row["problem"] for row in found["connectors"]] == [sentence] * 2
     assert "No answer from the cluster eu:9092, first noticed" in page.get("/ui").text
     assert sentence in page.get("/ui/connector?name=far").text
+
+
+def test_the_overview_names_the_clusters_that_connectors_write_to_and_that_give_no_answer(
+    serve: Callable[..., Client], herder: MemoryHerder
+):
+    client = serve()
+    page = Page(client)
+    for name, servers in (("here", {}), ("there", {"producer.override.bootstrap.servers": "us:9092"})):
+        herder.create(name, {**CONFIG, "name": name, "source.bootstrap.servers": "us:9092", **servers})
+        recorder = herder.metrics.task(name, 0, "source")
+        recorder.follow_target(lambda: SINCE_MS)
+        herder.metrics.task_state(name, 0, "RUNNING")
+    recorder.follow_lag(lambda: None, lambda: SINCE_MS - 1)  # "there" reads and writes one cluster
+    found = client("GET", "/headrace/overview?sort=name").json
+    assert found["clusters_away"] == [
+        {"cluster": "us:9092", "since_ms": SINCE_MS - 1, "connectors": 1, "writers": 1},
+        {"cluster": "of the workers", "since_ms": SINCE_MS, "connectors": 0, "writers": 1},
+    ]
+    assert [row["problem"].partition(" UTC ")[2] for row in found["connectors"]] == [
+        "from the cluster of the workers that it writes to.", "from the cluster us:9092 that it reads from.",
+    ]  # fmt: skip
+    overview = page.get("/ui").text
+    assert "1 connector writes to it." in overview and "1 connector reads from it, and its lag is not known." in overview
+    assert "from the cluster of the workers that it writes to." in page.get("/ui/connector?name=here").text
 
 
 class GroupIsSilent(KnowingHerder):

@@ -98,6 +98,8 @@ class KafkaTarget:
     """Describes a topic that exists."""
     topic: Callable[[str], str]
     """The name in the target cluster of a topic, as the chain left it."""
+    silent_since_ms: Callable[[], int | None]
+    """Since when (epoch ms) the cluster has given no answer; None: it does. Asks it without waiting."""
     keeps_partition: bool
     """Whether a record keeps its partition in any case; else only in a topic of as many partitions as its original topic has."""
 

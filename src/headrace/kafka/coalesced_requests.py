@@ -6,10 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Generic, TypeVar
 
 from headrace.errors import HeadraceError, RetriableError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin, TopicInfo, shared
+from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.groups import Partition
 
 _FRESH_S, _WANTED_S, _TIMEOUT_S = 1.0, 60.0, 5.0
@@ -77,6 +80,11 @@ class CoalescedRequest(Generic[Key, Value]):
             if not self._asked >= set(keys):
                 raise RetriableError("The cluster has not answered yet.")
             return {key: self._known[key] for key in keys if key in self._known}
+
+    def ask(self, keys: Collection[Key]) -> None:
+        """Have these keys asked for, and wait for nobody: `silent_since_ms` tells whether the cluster answers."""
+        with suppress(HeadraceError):  # of the last request
+            self._request(keys)
 
     @property
     def silent_since_ms(self) -> int | None:
@@ -151,3 +159,25 @@ def topics(admin: Admin) -> CoalescedRequest[str, TopicInfo]:
     """Topics with their ids and leaders, likewise."""
     with _LOCK:
         return admin.questions.setdefault("topics", CoalescedRequest(admin.find))
+
+
+def silent_since(admin: Admin) -> int | None:
+    """Since when (epoch ms) a cluster has given no answer; None: it answers, or has not been asked before.
+
+    It is asked, too, but not waited for.
+    """
+    with _LOCK:
+        cluster = admin.questions.setdefault(
+            "cluster", CoalescedRequest(lambda _, timeout_s: {"id": admin.cluster_id(timeout_s)})
+        )
+    cluster.ask(["id"])
+    return cluster.silent_since_ms
+
+
+def follow_silence(producer: Mapping[str, str], admin: Mapping[str, str]) -> Callable[[], int | None]:
+    """A function that asks the cluster of a producer, and says since when (epoch ms) it has given no answer; None: it answers.
+
+    producer, admin: Java settings; with those of the admin client it is asked if they lead to the same cluster.
+    """
+    connection = connection_settings(producer)
+    return partial(silent_since, shared(admin if connection_settings(admin) == connection else connection))

@@ -40,6 +40,8 @@ class ConnectorFigures:
     """The tasks that wait for a schema registry, and why."""
     silent_since_ms: int | None = None
     """Since when (epoch ms) the cluster that tasks read from has given no answer; None: it does, or no task asks it."""
+    target_silent_since_ms: int | None = None
+    """The same of the cluster that they write to."""
 
     def plus(self, other: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -51,6 +53,7 @@ class ConnectorFigures:
             {**self.stalled, **other.stalled},
             {**self.waiting, **other.waiting},
             _both(self.silent_since_ms, other.silent_since_ms, min),
+            _both(self.target_silent_since_ms, other.target_silent_since_ms, min),
         )
 
 
@@ -89,6 +92,7 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
         figures = ConnectorFigures(
             task["rate"], task["lag"], task["age_ms"],
             stalled=stalled, waiting=waiting, silent_since_ms=task.get("silent_since_ms"),
+            target_silent_since_ms=task.get("target_silent_since_ms"),
         )  # fmt: skip
         by_name[name] = by_name.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():

@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
-from headrace.rest.cluster_names import read_from
+from headrace.rest.cluster_names import read_from, written_to
 from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
@@ -60,7 +60,7 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class ClusterAway:
-    """A cluster that connectors read from, and that gives no answer."""
+    """A cluster that connectors read from or write to, and that gives no answer."""
 
     cluster: str
     """Its bootstrap servers as the connectors have them, or that it is the workers'."""
@@ -68,6 +68,8 @@ class ClusterAway:
     """Epoch ms."""
     connectors: int
     """How many read from it."""
+    writers: int
+    """How many write to it."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,7 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         tasks=len(tasks),
         running=sum(task["state"] == RUNNING for task in tasks),
         failed=sum(task["state"] == FAILED for task in tasks),
-        problem=_problem(parts, shown_figures, _cluster(info.type, info.config)),
+        problem=_problem(parts, shown_figures, _clusters(info.type, info.config)),
         lag=shown_figures.lag,
         age_ms=shown_figures.age_ms,
         rate=round(shown_figures.rate, 3),
@@ -251,32 +253,42 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
     )
 
 
-def _cluster(kind: str, config: Mapping[str, str | None]) -> str:
-    return read_from(kind, config) or OWN_CLUSTER
+def _clusters(kind: str, config: Mapping[str, str | None]) -> tuple[str, str]:
+    """What a connector reads from and writes to; a placeholder is shown as it is in the configuration: no answer has values."""
+    return read_from(kind, config) or OWN_CLUSTER, written_to(kind, config) or OWN_CLUSTER
 
 
 def _away(herder: RestHerder, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
-    """The clusters that give no answer. A placeholder of a configuration stands for its servers: values are in no answer."""
-    since: dict[str, list[int]] = {}
+    """The clusters that give no answer."""
+    away: dict[str, ClusterAway] = {}
     for row in rows:
-        if (known := figures.get(row.name)) and known.silent_since_ms is not None:
-            cluster = _cluster(row.type, herder.info(row.name).config)
-            since.setdefault(cluster, []).append(known.silent_since_ms)
-    away = [ClusterAway(cluster, min(times), len(times)) for cluster, times in since.items()]
-    return sorted(away, key=lambda one: (one.since_ms, one.cluster))
+        known = figures.get(row.name, ConnectorFigures())
+        silent = (known.silent_since_ms, known.target_silent_since_ms)
+        if silent == (None, None):
+            continue
+        for side, (cluster, since_ms) in enumerate(zip(_clusters(row.type, herder.info(row.name).config), silent, strict=True)):
+            if since_ms is not None:
+                before = away.get(cluster, ClusterAway(cluster, since_ms, 0, 0))
+                counts = before.connectors + (side == 0), before.writers + (side == 1)
+                away[cluster] = ClusterAway(cluster, min(before.since_ms, since_ms), *counts)
+    return sorted(away.values(), key=lambda one: (one.since_ms, one.cluster))
 
 
-def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, cluster: str) -> str:
-    """The first sentence of what has failed; if nothing has, which cluster is away, or which task makes no progress."""
+def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clusters: tuple[str, str]) -> str:
+    """The first sentence of what has failed; if nothing has, which cluster is away, or which task makes no progress.
+
+    clusters: that it reads from, and that it writes to.
+    """
     failed = [first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED]
-    away = [] if figures.silent_since_ms is None else [no_answer(cluster, figures.silent_since_ms)]
+    silent = zip(clusters, (figures.silent_since_ms, figures.target_silent_since_ms), ("reads from", "writes to"), strict=True)
+    away = [no_answer(cluster, since_ms, use) for cluster, since_ms, use in silent if since_ms is not None]
     return next(iter([*failed, *away, *(no_progress(task, ms) for task, ms in sorted(figures.stalled.items()))]), "")
 
 
-def no_answer(cluster: str, since_ms: int) -> str:
-    """A sentence about a cluster that is away."""
+def no_answer(cluster: str, since_ms: int, use: str) -> str:
+    """A sentence about a cluster that is away. use: what the connector does with it."""
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
-    return f"No answer since {since:%Y-%m-%d %H:%M:%S} UTC from the cluster {cluster}."
+    return f"No answer since {since:%Y-%m-%d %H:%M:%S} UTC from the cluster {cluster} that it {use}."
 
 
 def no_progress(task: int, stalled_ms: int) -> str:

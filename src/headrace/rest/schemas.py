@@ -195,8 +195,8 @@ SCHEMAS: dict[str, Schema] = {
     "Overview": _object({
         "worker_id": _TEXT, "kafka_cluster_id": _TEXT_OR_NULL, "counts": _map(_INT), "states": _map(_INT),
         "not_reached": _list(_TEXT, description="Workers that did not answer: what their tasks measure is missing."),
-        "clusters_away": _list(_object({"cluster": _TEXT, "since_ms": _INT, "connectors": _INT}),
-                               description="That connectors read from, and that give no answer."),
+        "clusters_away": _list(_object({"cluster": _TEXT, "since_ms": _INT, "connectors": _INT, "writers": _INT}),
+                               description="That give no answer, with how many connectors read from and write to each."),
         "matching": _INT, "page": _INT, "pages": _INT,
         "connectors": _list(_object({
             "name": _TEXT, "type": _KIND, "connector_class": _TEXT, "state": _one_of(STATES), "worker_id": _TEXT,
@@ -214,6 +214,7 @@ SCHEMAS: dict[str, Schema] = {
         "tasks": _list(_object({
             "connector": _TEXT, "task": _INT, "records": _NUMBER, "rate": _NUMBER, "lag": _INT_OR_NULL, "age_ms": _NUMBER_OR_NULL,
             "stalled_ms": _INT, "waiting_for": _TEXT_OR_NULL, "silent_since_ms": _INT_OR_NULL,
+            "target_silent_since_ms": _INT_OR_NULL,
         })),
         "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
     }),

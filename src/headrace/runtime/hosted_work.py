@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from headrace.connectors.base import Offsets, Props
 from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
+from headrace.kafka.coalesced_requests import follow_silence
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
 
@@ -41,6 +42,8 @@ class HostedWork:
         conversion, clients = hosted
         store = clients.store
         self._names = _SINK if store is None else _SOURCE
+        if store is not None:
+            recorder.follow_target(follow_silence(clients.producer, clients.admin))
         task.run_with(
             conversion, clients if store is None else replace(clients, store=lambda offsets: self._store(store, offsets))
         )

@@ -15,6 +15,7 @@ from headrace.connectors.data_loss import DataLossError, Loss
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.connectors.hosted import HostedPoll
 from headrace.errors import HeadraceError
+from headrace.kafka.coalesced_requests import follow_silence
 from headrace.runtime import plugin_instances
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
@@ -70,6 +71,7 @@ class WorkerSourceTask:
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
         who, before = (plan.connector, plan.task), lambda: task.retries if isinstance(task, HostedPoll) else 0
         plugin_instances.follow(needs.recorder, who, plan.stages, plan.all_converters, before)
+        needs.recorder.follow_target(follow_silence(plan.producer, plan.admin))
 
     @property
     def props(self) -> Props:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -13,6 +14,7 @@ from headrace.connectors.kafka_sink.config import KafkaSinkConfig
 from headrace.connectors.sink import KafkaTarget, SinkBatch, SinkTask
 from headrace.converters.base import Writers
 from headrace.kafka.admin import shared
+from headrace.kafka.coalesced_requests import silent_since
 from headrace.kafka.failures import KafkaFailure
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.spark.destination_topic import DestinationTopic, look_up
@@ -61,6 +63,7 @@ class KafkaSinkTask(SinkTask):
             renew=self._renew,
             look_up=self._look_up,
             topic=lambda topic: prefix + topic,
+            silent_since_ms=partial(silent_since, self._admin),
             keeps_partition=config.destination_partition != "auto",
         )
 

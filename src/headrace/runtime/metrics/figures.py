@@ -34,6 +34,8 @@ class TaskFigures:
     """For how long no offset was stored while the lag grew (`headrace.runtime.metrics.progress`); 0 if that is not so."""
     silent_since_ms: int | None = None
     """Since when (epoch ms) the cluster that is asked for the lag has given no answer; None: it does, or is not asked."""
+    target_silent_since_ms: int | None = None
+    """The same of the cluster that the task writes to."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class TaskRecorder:
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
         self._silent_since: Callable[[], int | None] = lambda: None
+        self._target_silent_since: Callable[[], int | None] = lambda: None
         self._progress = CommitProgress(now())
         self._own: Callable[[], Iterable[Measured]] = lambda: ()
         self._of_plugins: Callable[[], Iterable[Measured]] = lambda: ()
@@ -55,6 +56,10 @@ class TaskRecorder:
         silent_since_ms: since when (epoch ms) the cluster that is asked for it has given no answer; None: it does.
         """
         self._lag, self._silent_since = lag, silent_since_ms
+
+    def follow_target(self, silent_since_ms: Callable[[], int | None]) -> None:
+        """Have the cluster that the task writes to asked whenever the figures are read. silent_since_ms: as of `follow_lag`."""
+        self._target_silent_since = silent_since_ms
 
     def follow_own(self, own: Callable[[], Iterable[Measured]]) -> None:
         """Have `own()`, what the task itself measures, asked whenever the metrics are read."""
@@ -88,6 +93,11 @@ class TaskRecorder:
     def silent_since_ms(self) -> int | None:
         """Since when (epoch ms) the cluster that is asked for the lag has given no answer; None: it does, or is not asked."""
         return self._silent_since()
+
+    @property
+    def target_silent_since_ms(self) -> int | None:
+        """The same of the cluster that the task writes to."""
+        return self._target_silent_since()
 
     @property
     def stalled_ms(self) -> int:
@@ -236,6 +246,7 @@ class Metrics:
 def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> TaskFigures:
     state, lag = recorder.state, recorder.update_progress()
     rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
-    silent_since = recorder.silent_since_ms if state.status == "running" else None
+    running = state.status == "running"
+    silent = (recorder.silent_since_ms, recorder.target_silent_since_ms) if running else (None, None)
     age = greatest_age(recorder.measures())
-    return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, silent_since)
+    return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, *silent)

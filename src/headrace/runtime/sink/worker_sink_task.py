@@ -110,6 +110,8 @@ class WorkerSinkTask:
             return False
         spark = self._spark()
         cluster, file = (target, None) if isinstance(target, KafkaTarget) else (None, target.path)
+        if cluster:
+            self._ports.recorder.follow_target(cluster.silent_since_ms)
         plans = sink_plans(spark, plan, writers, cluster.written if cluster else {})
         first = plans.first()
         if isinstance(first, str):
