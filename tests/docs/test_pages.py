@@ -88,6 +88,7 @@ def test_the_site_has_the_markdown_that_llms_txt_names(tmp_path: Path) -> None:
     assert not_on(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not importlib.util.find_spec("mkdocs"), reason="the site is built where mkdocs is installed: `make docs-site`"
 )
