@@ -42,9 +42,15 @@ def _of_tasks(metric: str) -> str:
     return f'sum by (connector) ({metric}{{connector=~"$connector"}})'
 
 
+def _of_mirrors(query: str) -> str:
+    """The query with the legacy names, or where a mirror has none with the new ones. query: with `{}` before a metric's name."""
+    return " or ".join(query.replace("{}", prefix) for prefix in (_MIRROR, _NEW_MIRROR))
+
+
 _CONNECTOR = (("connector", f"{_KAFKA}connector_task_metrics_status_info"),)
 _FLOW = 'source=~"$source",target=~"$target"'
-_MIRROR = f"{_KAFKA}mirror_mirrorsourceconnector_"
+_MIRROR, _NEW_MIRROR = f"{_KAFKA}mirror_mirrorsourceconnector_", f"{_KAFKA}plugins_"
+"""How MirrorMaker's names begin, legacy and new (KIP-1280): `metric.names.formats` chooses one or both."""
 _WORKER = f"{_KAFKA}connect_worker_metrics_"
 _ERRORS = f"{_KAFKA}task_error_metrics_"
 _COMMIT_FAILURES = f"{_KAFKA}connector_task_metrics_offset_commit_failure_percentage"
@@ -160,22 +166,22 @@ BOARDS = (
         (
             Panel(
                 "Records copied",
-                ((f"sum by (source, target) (rate({_MIRROR}record_count{{{_FLOW}}}[5m]))", "{{source}} → {{target}}"),),
+                ((_of_mirrors(f"sum by (source, target) (rate({{}}record_count{{{_FLOW}}}[5m]))"), "{{source}} → {{target}}"),),
                 "cps",
             ),
             Panel(
                 "Bytes copied",
-                ((f"sum by (source, target) (rate({_MIRROR}byte_count{{{_FLOW}}}[5m]))", "{{source}} → {{target}}"),),
+                ((_of_mirrors(f"sum by (source, target) (rate({{}}byte_count{{{_FLOW}}}[5m]))"), "{{source}} → {{target}}"),),
                 "Bps",
             ),
             Panel(
                 "Replication latency, worst partition",
-                ((f"max by (topic) ({_MIRROR}replication_latency_ms_max{{{_FLOW}}})", "{{topic}}"),),
+                ((_of_mirrors(f"max by (topic) ({{}}replication_latency_ms_max{{{_FLOW}}})"), "{{topic}}"),),
                 "ms",
             ),
             Panel(
                 "Age of records when read, worst partition",
-                ((f"max by (topic) ({_MIRROR}record_age_ms_max{{{_FLOW}}})", "{{topic}}"),),
+                ((_of_mirrors(f"max by (topic) ({{}}record_age_ms_max{{{_FLOW}}})"), "{{topic}}"),),
                 "ms",
             ),
             Panel("Lag by partition", (("topk(20, headrace_task_partition_record_lag)", "{{connector}} {{partition}}"),)),
@@ -188,7 +194,7 @@ BOARDS = (
                 note="Anything but 0 is records that nobody will read again.",
             ),
         ),
-        (("source", f"{_MIRROR}record_count"), ("target", f"{_MIRROR}record_count")),
+        tuple((label, f'{{__name__=~"{_MIRROR}record_count|{_NEW_MIRROR}record_count"}}') for label in ("source", "target")),
     ),
     Board(
         "streams",

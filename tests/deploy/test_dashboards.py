@@ -68,6 +68,13 @@ def test_every_metric_of_tasks_and_applications_exists(known: set[str]) -> None:
     assert used() - of_others <= known
 
 
+def test_mirrors_are_shown_and_watched_by_either_family_of_names() -> None:
+    texts = [*rule_expressions(), *(text for board in BOARDS for text in expressions(board))]
+    legacy = {text: re.findall(r"kafka_connect_mirror_mirror[a-z]+connector_(\w+)", text) for text in texts}
+    assert sum(map(len, legacy.values())) >= 8
+    assert [text for text, metrics in legacy.items() if any(f"kafka_connect_plugins_{m}" not in text for m in metrics)] == []
+
+
 def test_a_name_that_is_not_there_would_be_found() -> None:
     assert names(['rate(headrace_task_nonsense_total{connector="headrace_x"}[5m]) > 0']) == {"headrace_task_nonsense_total"}
 
