@@ -73,7 +73,11 @@ def transformed(frame: DataFrame, config: dict[str, str]) -> DataFrame:
         schemas["value"] = row["schemas"] if row else []
     while True:
         chain = compile_chain(stages(config), converters, converters, schemas)
-        wanted = chain.apply(incoming).selectExpr(f"collect_set({chain.asks['value']})").first() if chain.asks else None
+        wanted = (
+            chain.apply(incoming).selectExpr(f"collect_set({chain.request_columns['value']})").first()
+            if chain.request_columns
+            else None
+        )
         if wanted is None or not wanted[0]:
             return chain.apply(incoming)
         values.learn(wanted[0])

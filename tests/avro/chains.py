@@ -35,7 +35,7 @@ def learned(both: Converters, given: Any, config: Mapping[str, str], writing: Co
             known[part] = [row["s"] for row in texts.collect()]
     while True:
         compiled = compile_chain(stages(config), both, writing or both, known, sink=True, show=True)
-        wanted = {part: f"collect_set({name})" for part, name in compiled.asks.items()}
+        wanted = {part: f"collect_set({name})" for part, name in compiled.request_columns.items()}
         if not wanted:
             return compiled
         row = compiled.apply(given).selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items())).first()

@@ -29,8 +29,8 @@ class Learning(ByteArrayConverter):
         super().__init__({}, False)
         self._learned = defaultdict[int, LearnedData](LearnedData)
 
-    def read(self, run, source, schemas=()):
-        return self._learned[run.chain].read(run, "made", "bytes")
+    def read(self, context, source, schemas=()):
+        return self._learned[context.chain].read(context, "made", "bytes")
 
 
 def compiled(converter: Learning, chain: int) -> Compiled:

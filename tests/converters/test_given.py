@@ -19,10 +19,10 @@ BYTES, TEXT = [b"", b"\x00\xff", bytes(range(256)), None], ["", 'a "b"\\\n', "é
 def converted(spark: SparkSession, converter: Converter, values: list, kind: str) -> list[bytes | str | None]:
     """What is written for each value; the message of those that fail."""
     frame = spark.createDataFrame([(n, v) for n, v in enumerate(values)], f"n int, v {'binary' if kind == 'bytes' else 'string'}")
-    run = CompileContext(Scope())
-    with run.step("output.value"):
-        out = run.scope.bind(converter.write(run, TypedColumn(kind).read(run, "v")))
-    rows = run.scope.apply(frame).orderBy("n").selectExpr(f"{out} AS out", f"{run.failure()} AS failure").collect()
+    context = CompileContext(Scope())
+    with context.step("output.value"):
+        out = context.scope.bind(converter.write(context, TypedColumn(kind).read(context, "v")))
+    rows = context.scope.apply(frame).orderBy("n").selectExpr(f"{out} AS out", f"{context.failure()} AS failure").collect()
     return [r.failure["message"] if r.failure else None if r.out is None else bytes(r.out) for r in rows]
 
 

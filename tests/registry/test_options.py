@@ -45,11 +45,11 @@ def plan(text: str) -> Callable[[Any], Any]:
 
 
 def text(schema: Schema) -> Callable[[Any], Any]:
-    return lambda one: one.described(schema)[0]
+    return lambda converter: converter.registry_schema(schema)[0]
 
 
 def node(schema: Schema) -> Callable[[Any], Any]:
-    return lambda one: json.loads(one.described(schema)[0])
+    return lambda converter: json.loads(converter.registry_schema(schema)[0])
 
 
 @dataclass(frozen=True)

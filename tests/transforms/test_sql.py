@@ -122,7 +122,7 @@ def test_what_cannot_be_a_part_fails_the_record(spark, props, sentence):
         (sql(topic="value:a"), "configuration transforms.x.topic: It gives VARIANT, not STRING; cast it"),
         (sql(timestamp="'x'"), "It gives STRING, not TIMESTAMP, DATE or an integer"),
         (sql(headers="array(1)"), "It gives ARRAY<INT>, not an ARRAY of STRUCTs"),
-        (sql(value="interval 1 day"), "It gives INTERVAL DAY, which Connect has no type for"),
+        (sql(value="interval 1 day"), "It gives INTERVAL DAY, which has no counterpart in Connect"),
     ],
 )  # fmt: skip
 def test_an_expression_that_spark_does_not_accept_is_an_error_of_its_option(spark, props, sentence):

@@ -1,1 +1,1 @@
-"""Bytes to Columns and back: one file for each converter of Kafka Connect."""
+"""Converters of Kafka Connect, one module each: bytes to Connect data in Columns, and back."""

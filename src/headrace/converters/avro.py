@@ -62,29 +62,31 @@ class AvroConverter(RegisteredConverter):
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
-        """The schema of Connect, and the plan that reads the bytes."""
+        """The Connect schema, and the plan that reads the bytes."""
         return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
-        """The value that the bytes are; bytes that are none are a fault."""
+    def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
+        """The value that the bytes encode; invalid bytes are a fault."""
         schema, plan = reading.schema, json.dumps(reading.plan)
         if schema is None:
-            text = run.scope.bind(call("headrace_avro_text", f"coalesce({payload}, X'')", lit(plan)))
-            self.unread(run, f"{text}.error")
-            return plain(run.scope.reader(f"cast({text}.json as binary)"))
-        return read_typed(self, run, run.scope.reader(payload, plan, "headrace_avro_read"), schema, not mapping.is_union(schema))
+            text = context.scope.bind(call("headrace_avro_text", f"coalesce({payload}, X'')", lit(plan)))
+            self.unread(context, f"{text}.error")
+            return plain(context.scope.reader(f"cast({text}.json as binary)"))
+        return read_typed(
+            self, context, context.scope.reader(payload, plan, "headrace_avro_read"), schema, not mapping.is_union(schema)
+        )
 
-    def described(self, schema: Schema | None) -> tuple[str, str | None]:
-        """The Avro schema of a schema of Connect."""
+    def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The Avro schema for a Connect schema, and the full name of its record."""
         text = from_connect(schema, self._options)
         node: Any = json.loads(text)
         is_record = isinstance(node, dict) and node["type"] == "record"
         return text, mapping.full_name(node, "") if is_record else None
 
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
-        """By Avro's schema resolution, as Confluent's client looks at it."""
+        """Incompatibilities by Avro's schema resolution, as Confluent's client checks it."""
         return unreadable(registered.text, text, self.registry.referenced(registered))
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
-        """What writes the payload with an Avro schema."""
+        """The plan that writes the payload with an Avro schema."""
         return Writing(writing_plan(schema, registered.text, self._options, self.registry.referenced(registered)))

@@ -1,4 +1,4 @@
-"""What a converter is: the bytes that Kafka stores to Connect data, and back."""
+"""The base of converters: between the bytes in Kafka and Connect data."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def schema_id_header(part: str) -> str:
-    """The header that may say which schema of a registry a record's `key` or `value` was written with."""
+    """The name of the header that may have the id of the registry's schema of a record's `key` or `value`."""
     return f"__{part}_schema_id"
 
 
 def without_schema_ids(headers: Sql, parts: Sequence[str]) -> Sql:
-    """Headers without those that say which schema data was read with; parts: those written with another one."""
+    """Headers without the schema ids of the data that was read. parts: those that are written with another schema."""
     if not parts:
         return headers
     names = lit("".join("\0" + schema_id_header(part) for part in parts))
@@ -34,74 +34,74 @@ def without_schema_ids(headers: Sql, parts: Sequence[str]) -> Sql:
 
 
 class ConverterType(Config):
-    """What almost every converter has; the worker fills it in."""
+    """The option `converter.type` of almost every converter; the worker sets it."""
 
     converter_type: str = option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
 
 
 class ConverterReader(Protocol):
-    """What reads the keys, or the values, of records (see `Converter`)."""
+    """Reads the keys, or the values, of records (see `Converter`)."""
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value: ...  # noqa: D102
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value: ...  # noqa: D102
 
-    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None: ...  # noqa: D102
+    def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None: ...  # noqa: D102
 
     def look_up(self, texts: Iterable[str]) -> None: ...  # noqa: D102
 
 
 class ConverterWriter(Protocol):
-    """What makes the column of keys, or of values (see `Converter`); a sink's may make one of any type."""
+    """Writes the keys, or the values, of records (see `Converter`); that of a sink may write a column of any type."""
 
     registers: ClassVar[bool]
 
     @property
     def renew_at(self) -> float: ...  # noqa: D102
 
-    def write(self, run: CompileContext, value: Value) -> Sql: ...  # noqa: D102
+    def write(self, context: CompileContext, value: Value) -> Sql: ...  # noqa: D102
 
-    def learn(self, wanted: Iterable[str], register: bool = True) -> None: ...  # noqa: D102
+    def learn(self, requests: Iterable[str], register: bool = True) -> None: ...  # noqa: D102
 
     def renew(self) -> bool: ...  # noqa: D102
 
 
 class HeaderReader(Protocol):
-    """What reads the headers of records (see `HeaderConverter`)."""
+    """Reads the headers of records (see `HeaderConverter`)."""
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql: ...  # noqa: D102
+    def read(self, context: CompileContext, headers: Sql) -> Sql: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Writers:
-    """What writes keys, values and headers: converters, or what a sink has in their place."""
+    """The writers of keys, values and headers: converters, or those that a sink has instead."""
 
     key: ConverterWriter
     value: ConverterWriter
     header: HeaderWriter
     topic_prefix: str = ""
-    """What the sink puts before the name of the topic that it writes a record to: subjects of a registry follow that."""
+    """The prefix that the sink adds to the topic's name; the names of subjects in a registry have it too."""
 
 
 class WithoutRegistry:
-    """What reads or writes data without having to ask for anything outside of the record first."""
+    """Reads or writes data without a schema registry or learned schemas."""
 
     registers: ClassVar[bool] = False
-    """Whether `write` asks for the schemas of records before it writes them (`CompileContext.ask`, `learn`)."""
+    """Whether `write` requests the schemas of records before it writes them (`CompileContext.request_schema`, `learn`)."""
 
     def look_up(self, texts: Iterable[str]) -> None:
-        """Find out what `read` needs of schemas that `schema_in` has found. Raises RetriableError if that cannot be done now."""
+        """Fetch what `read` needs for the schemas that `schema_in` has found. Raises RetriableError if that is impossible now."""
 
     @property
     def renew_at(self) -> float:
-        """Until when holds what `learn` has found, by time.monotonic; infinite: for ever."""
+        """The time at which the results of `learn` expire, of time.monotonic; infinite: never."""
         return math.inf
 
-    def learn(self, wanted: Iterable[str], register: bool = True) -> None:
-        """Find out what `write` has asked for; register: it may change something outside. Raises RetriableError."""
+    def learn(self, requests: Iterable[str], register: bool = True) -> None:
+        """Resolve the schemas that `write` has requested; register: new ones may be registered. Raises RetriableError."""
 
     def renew(self) -> bool:
-        """Look again at what `learn` has found if its time is over; returns whether something else holds now.
+        """Renew the results of `learn` if they have expired; returns whether they have changed.
 
-        If that cannot be done now, what was found holds on. Raises ConnectError.
+        If they cannot be renewed now, the old ones stay valid. Raises ConnectError.
         """
         return False
 
@@ -111,28 +111,28 @@ class Converter(ConverterType, WithoutRegistry, ABC):
 
     version: ClassVar[str | None] = None
     examples: ClassVar[Sequence[Example]] = ()
-    """What it does; printed in the docs, and run by a test."""
+    """Configurations with data and result; printed in the docs, and run by a test."""
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
-        """props: the converter's own settings, prefix (`key.converter.`) taken off. Raises ConfigError."""
+        """props: the converter's settings, without the prefix `key.converter.`. Raises ConfigError."""
         self.is_key = is_key
         super().__init__({**props, "converter.type": "key" if is_key else "value"})
 
     @abstractmethod
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """Connect data from a binary column; what cannot be read is a fault of the run's present step.
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Connect data from a binary column; data that cannot be read is a fault of the current step.
 
         schemas: the texts of the schemas that the records may carry, for a converter whose records carry them (`schema_in`).
         """
 
     @abstractmethod
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """The binary that is stored, NULL for none; what cannot be written is a fault of the run's present step."""
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The binary to store, NULL for none; a value that cannot be written is a fault of the current step."""
 
-    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
-        """The text of the schema that a record carries if it is none of the known ones, else NULL.
+    def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None:
+        """The text of the schema that a record carries if it is not one of the known texts, else NULL.
 
-        None: records carry no schemas, nothing has to be known of them before they are read.
+        None: records carry no schemas, so no schema has to be known before they are read.
         """
         return None
 
@@ -143,19 +143,19 @@ class HeaderConverter(Config, HeaderWriter, ABC):
     version: ClassVar[str | None] = None
 
     def __init__(self, props: Mapping[str, str]) -> None:
-        """props: the converter's own settings, prefix (`header.converter.`) taken off. Raises ConfigError."""
+        """props: the converter's settings, without the prefix `header.converter.`. Raises ConfigError."""
         super().__init__({**props, "converter.type": "header"})
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
-        """Headers (array<struct<key:string,value:binary>>) as this converter writes what it reads."""
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
+        """Headers (array<struct<key:string,value:binary>>) with values read and written again by this converter."""
         return headers
 
 
-def normal_headers(run: CompileContext, headers: Sql, mode: str) -> Sql:
-    """Headers whose values are read and written again; a value that cannot be read is a fault of the present step."""
-    normal = run.scope.bind(call("headrace_headers_normal", headers, lit(mode)))
-    what = "Converting byte[] to Kafka Connect data failed due to serialization error: "
-    run.fail(f"({normal}.error IS NOT NULL)", lit(what), cause=f"{normal}.error")
+def normal_headers(context: CompileContext, headers: Sql, mode: str) -> Sql:
+    """Headers whose values are read and written again; a value that cannot be read is a fault of the current step."""
+    normal = context.scope.bind(call("headrace_headers_normal", headers, lit(mode)))
+    problem = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+    context.fail(f"({normal}.error IS NOT NULL)", lit(problem), cause=f"{normal}.error")
     return f"{normal}.headers"
 
 

@@ -1,4 +1,4 @@
-"""ByteArrayConverter: bytes as they are."""
+"""ByteArrayConverter: passes bytes through unchanged."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 @plugin(NAME, Kind.CONVERTER)
 class ByteArrayConverter(Converter):
-    """Passes bytes through untouched; anything else is refused (Kafka's `ByteArrayConverter`)."""
+    """Passes bytes through unchanged; all other values are refused (Kafka's `ByteArrayConverter`)."""
 
     examples = (Example({}, {"bytes": "0102"}, {"schema": {"type": "bytes", "optional": True}, "payload": "AQI="}),)
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The bytes, with Connect's optional bytes schema."""
         return always(TypedValue("bytes", source, Schema("bytes", optional=True)))
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """The bytes; anything else is refused."""
-        return written(run, value)
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The bytes; all other values are refused."""
+        return written(context, value)
 
 
-def written(run: CompileContext, value: Value) -> Sql:
-    """Bytes as they are; a fault for every other kind."""
+def written(context: CompileContext, value: Value) -> Sql:
+    """The bytes; values of other kinds are a fault."""
     branches = []
     for a in value:
         schema, kind = a.value.schema, a.value.kind
         if schema is not None and schema.type != "bytes":
-            run.fail(a.when, lit(f"Invalid schema type for ByteArrayConverter: {schema.type.upper()}"))
+            context.fail(a.when, lit(f"Invalid schema type for ByteArrayConverter: {schema.type.upper()}"))
         elif kind not in ("bytes", "null"):
             not_null = None if schema is None else f"(NOT {a.value.is_null()})"
             why = f"ByteArrayConverter is not compatible with objects of type class {a.value.java}"
-            run.fail(all_of(a.when, not_null), lit(why))
+            context.fail(all_of(a.when, not_null), lit(why))
         elif kind == "bytes":
             branches.append((a.when, a.value.sql))
     return case(branches, "cast(NULL as binary)")
@@ -52,8 +52,8 @@ def written(run: CompileContext, value: Value) -> Sql:
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
 class ByteArrayHeaderConverter(ConverterType, HeaderConverter):
-    """Header values are passed through untouched."""
+    """Passes header values through unchanged."""
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
-        """The bytes; anything else is refused."""
-        return written(record.run, value)
+        """The bytes; all other values are refused."""
+        return written(record.context, value)

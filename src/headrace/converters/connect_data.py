@@ -1,4 +1,4 @@
-"""Connect data on its way to a plugin in Java and back: JSON with schemas, which are learned as records bring them."""
+"""Connect data for plugins in Java and from them: JSON with schemas, which are learned from the records."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 _OF_KAFKA = "org.apache.kafka.connect."
-_SCHEMAS = 64  # that are remembered
+_MAX_SCHEMAS = 64  # older ones are forgotten
 
 
-def schema_and_payload(run: CompileContext, value: Value) -> tuple[Sql, Sql]:
-    """A value for a plugin: the text of its schema, and its payload as JSON (binary); both are NULL for nothing."""
-    writer = JsonWriter(run, replace_null=False)
-    there = [a for a in value if a.value.kind != "null" or a.value.schema is not None]
-    if not there:
+def schema_and_payload(context: CompileContext, value: Value) -> tuple[Sql, Sql]:
+    """A value for a plugin: the text of its schema, and its payload as JSON (binary); both are NULL if there is no value."""
+    writer = JsonWriter(context, replace_null=False)
+    cases = [a for a in value if a.value.kind != "null" or a.value.schema is not None]
+    if not cases:
         return "string(NULL)", "cast(NULL as binary)"
-    for a in there:
+    for a in cases:
         if is_recursive(a.value):
-            run.fail(a.when, lit("A plugin in Java cannot be given data whose schema contains itself"))
-    schema = case([(a.when, schema_text(a.value)) for a in there])
-    payload = case([(a.when, writer.typed(a.value, a.when)) for a in there])
+            context.fail(a.when, lit("A plugin in Java cannot be given data whose schema contains itself"))
+    schema = case([(a.when, schema_text(a.value)) for a in cases])
+    payload = case([(a.when, writer.typed(a.value, a.when)) for a in cases])
     return f"string({schema})", f"cast(string({payload}) as binary)"
 
 
 def record_parts(record: ConnectRecord) -> Sql:
     """A record for a plugin: the struct that `PluginCall.java` takes."""
-    key, value = (schema_and_payload(record.run, part) for part in (record.key, record.value))
+    key, value = (schema_and_payload(record.context, part) for part in (record.key, record.value))
     offset = "bigint(NULL)" if record.offset is None else record.offset
     parts = [record.topic, record.partition, offset, record.timestamp, *key, *value, record.headers, "in_topic"]
     return call("named_struct", *(x for n, sql in enumerate(parts) for x in (lit(f"_{n}"), sql)))
 
 
 def header_settings(record: ConnectRecord) -> dict[str, Any]:
-    """The connector's header converter for the host of plugins; Kafka's for bytes where it is neither in Java nor Kafka's."""
+    """The connector's header converter for the plugin host; ByteArrayConverter if it is neither in Java nor one of Kafka's."""
     writer = record.headers_written
     if isinstance(writer, ChainPlugin):
         return described(writer, writer.props)
@@ -54,43 +54,44 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
 
 
 class JsonOfPlugins(JsonConverter):
-    """What Kafka's JsonConverter has written with schemas where plugins in Java run: read as what it was before, which
-    JsonConverter itself does not do with NaN, the infinities and a negative zero.
+    """Reads the JSON with schemas that Kafka's JsonConverter writes in the plugin host; unlike JsonConverter, it keeps NaN, the
+    infinities and a negative zero.
     """
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Data by the schema that each record carries."""
-        return enveloped(run, source, schemas, replace_null=False, bare=False, trusted=True)
+        return enveloped(context, source, schemas, replace_null=False, bare=False, trusted=True)
 
 
 class LearnedData:
-    """What a plugin has made, with the schemas that were met: the same object each time that a chain is compiled.
+    """Reads the results of a plugin by the schemas learned so far; the object is kept when a chain is compiled again.
 
-    A plugin has one for each `CompileContext.chain`: those of the others would be code for nothing, and forget its own.
+    A plugin has one for each `CompileContext.chain`: each chain compiles and remembers only the schemas of its own records.
     """
 
     def __init__(self) -> None:
         self._known: list[str] = []
-        self._asked = False
+        self._has_learned = False
 
-    def read(self, run: CompileContext, made: Sql, member: str) -> Value:
-        """The value of a binary member of what a plugin has made, JSON with schema; a schema that is not known is asked for.
+    def read(self, context: CompileContext, result: Sql, member: str) -> Value:
+        """The value of a binary member of a plugin's result, JSON with schema; an unknown schema is requested.
 
-        Before any is known each record asks, also one without: expressions of users cannot be compiled for no schema at all.
+        Before the first schema is learned each record sends a request, also one without schema: expressions of users cannot be
+        compiled while no schema is known.
         """
-        known = list(self._known)
-        source = run.scope.bind(f"{made}.{member}")
-        opened = run.scope.bind(envelope(source, known))
-        if self._asked:
-            run.ask_for(self, f"{opened}.schema")
+        schema_texts = list(self._known)
+        source = context.scope.bind(f"{result}.{member}")
+        opened = context.scope.bind(envelope(source, schema_texts))
+        if self._has_learned:
+            context.request_schema_for(self, f"{opened}.schema")
         else:
-            run.incomplete = True
-            there = all_of(run.reached(), f"({made}.failure IS NULL)")
-            run.ask_for(self, case([(there, f"coalesce({opened}.schema, '')")]))
-        return enveloped(run, source, known, replace_null=False, bare=False, trusted=True)
+            context.incomplete = True
+            has_result = all_of(context.step_condition(), f"({result}.failure IS NULL)")
+            context.request_schema_for(self, case([(has_result, f"coalesce({opened}.schema, '')")]))
+        return enveloped(context, source, schema_texts, replace_null=False, bare=False, trusted=True)
 
-    def learn(self, wanted: Iterable[str], register: bool = True) -> None:
-        """Remember the texts of schemas; the oldest are forgotten where there are too many."""
-        self._asked = True
-        new = [text for text in wanted if text and text not in self._known]
-        self._known = [*self._known[-_SCHEMAS:], *new]
+    def learn(self, requests: Iterable[str], register: bool = True) -> None:
+        """Remember the texts of schemas; the oldest are forgotten if there are too many."""
+        self._has_learned = True
+        new = [text for text in requests if text and text not in self._known]
+        self._known = [*self._known[-_MAX_SCHEMAS:], *new]

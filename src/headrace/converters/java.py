@@ -1,6 +1,6 @@
-"""Converters in Java, in a compiled chain: the host of plugins makes Connect data of bytes, and bytes of Connect data.
+"""Converters in Java, within a compiled chain: the plugin host converts bytes to Connect data and back.
 
-Where nothing of headrace's own stands between a connector in Java and its converter, the host makes the bytes without them.
+If only Java plugins run between a connector in Java and its converter, the host converts the data itself, without these classes.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 
 class JavaConverter(ChainPlugin, Converter):
-    """A converter of keys or values that the host of plugins asks; it may read headers, and change them (KIP-440)."""
+    """A converter of keys or values that the plugin host calls; it may read and change headers (KIP-440)."""
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
-        """Take settings, which the class reads itself when it is first used."""
+        """props: settings, which the Java class parses when it is first used."""
         super().__init__(props)
         self.is_key = is_key
         self._learned = defaultdict[int, LearnedData](LearnedData)
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """Connect data as the class reads it. Raises PluginError if there can be no instance of it."""
-        out = self._call(run, "read", {"topic": "in_topic", "bytes": run.scope.bind(source)})
-        return self._learned[run.chain].read(run, out, "bytes")
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Connect data as the Java class reads it. Raises PluginError if no instance of the class can be created."""
+        out = self._call(context, "read", {"topic": "in_topic", "bytes": context.scope.bind(source)})
+        return self._learned[context.chain].read(context, out, "bytes")
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """The bytes that the class writes. Raises PluginError if there can be no instance of it."""
-        schema, payload = schema_and_payload(run, value)
-        return f"{self._call(run, 'write', {'topic': run.topic, 'schema': schema, 'payload': payload})}.bytes"
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The bytes that the Java class writes. Raises PluginError if no instance of the class can be created."""
+        schema, payload = schema_and_payload(context, value)
+        return f"{self._call(context, 'write', {'topic': context.topic, 'schema': schema, 'payload': payload})}.bytes"
 
-    def _call(self, run: CompileContext, kind: str, given: Mapping[str, Sql]) -> Sql:
-        """What the class makes of these parts and of the headers, which from here on are as it has left them."""
+    def _call(self, context: CompileContext, kind: str, arguments: Mapping[str, Sql]) -> Sql:
+        """The result of the Java class for these arguments and the headers; later steps see the headers that it has returned."""
         id = self.call_id(kind, lambda: {**self._request(), "kind": kind})
-        out = _called(run, f"headrace_plugin_{kind}", id, {**given, "headers": run.headers})
-        run.headers = run.scope.bind(f"coalesce({out}.headers, {run.headers})")
+        out = _called(context, f"headrace_plugin_{kind}", id, {**arguments, "headers": context.headers})
+        context.headers = context.scope.bind(f"coalesce({out}.headers, {context.headers})")
         return out
 
     def _request(self) -> Mapping[str, Any]:
@@ -51,20 +51,20 @@ class JavaConverter(ChainPlugin, Converter):
 
 
 class JavaHeaderConverter(ChainPlugin, HeaderConverter):
-    """A converter of header values that the host of plugins asks; headers that nothing changes stay as they are."""
+    """A converter of header values that the plugin host calls; headers that no step changes keep their bytes."""
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
-        """The bytes that the class writes. Raises PluginError if there can be no instance of it."""
-        schema, payload = schema_and_payload(record.run, value)
-        given = {"topic": record.topic, "name": lit(name), "schema": schema, "payload": payload}
-        return f"{_called(record.run, 'headrace_plugin_header', self.call_id('write', self._request), given)}.bytes"
+        """The bytes that the Java class writes. Raises PluginError if no instance of the class can be created."""
+        schema, payload = schema_and_payload(record.context, value)
+        arguments = {"topic": record.topic, "name": lit(name), "schema": schema, "payload": payload}
+        return f"{_called(record.context, 'headrace_plugin_header', self.call_id('write', self._request), arguments)}.bytes"
 
     def _request(self) -> Mapping[str, Any]:
         return {"kind": "header", "header": described(self, self.props), "secrets": secrets_of([self])}
 
 
-def _called(run: CompileContext, function: str, id: str, given: Mapping[str, Sql]) -> Sql:
-    parts = call("named_struct", *(x for name, sql in given.items() for x in (lit(name), sql)))
-    out = run.scope.bind(case([(run.reached(), call(function, lit(id), parts))]))
-    run.fail_with(f"{out}.failure")
+def _called(context: CompileContext, function: str, id: str, arguments: Mapping[str, Sql]) -> Sql:
+    parts = call("named_struct", *(x for name, sql in arguments.items() for x in (lit(name), sql)))
+    out = context.scope.bind(case([(context.step_condition(), call(function, lit(id), parts))]))
+    context.fail_with(f"{out}.failure")
     return out

@@ -95,22 +95,22 @@ class JsonConverter(JsonConverterConfig, Converter):
         ),
     )
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """Schemaless data, or by the schema that each record carries."""
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Schemaless data, or data with the schema that each record carries."""
         content = self.schema_content
         if not self.schemas_enable:
-            return schemaless(run, source)
-        return enveloped(run, source, [content] if content else schemas, self.replace_null_with_default, bool(content))
+            return schemaless(context, source)
+        return enveloped(context, source, [content] if content else schemas, self.replace_null_with_default, bool(content))
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """JSON text, in `{"schema":…,"payload":…}` when `schemas.enable` is on."""
-        return written(run, value, self)
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """JSON text, in the envelope `{"schema":…,"payload":…}` if `schemas.enable` is true."""
+        return written(context, value, self)
 
-    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
-        """The text of `schema` in the envelope, if it is a new one."""
+    def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None:
+        """The text of `schema` in the envelope, if it is not known."""
         if not self.schemas_enable or self.schema_content:
             return None
-        return envelope(source, known) + ".schema"
+        return envelope(source, known_texts) + ".schema"
 
 
 _RECURSIVE = (
@@ -119,9 +119,9 @@ _RECURSIVE = (
 )
 
 
-def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
+def written(context: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
     """The binary of a value as JSON."""
-    writer = JsonWriter(run, config.replace_null_with_default, config.decimal_format == "NUMERIC")
+    writer = JsonWriter(context, config.replace_null_with_default, config.decimal_format == "NUMERIC")
     branches = []
     for a in value:
         if a.value.kind == "null" and a.value.schema is None:
@@ -129,7 +129,7 @@ def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> S
         text = writer.typed(a.value, a.when)
         if config.schemas_enable:
             if is_recursive(a.value):
-                run.fail(a.when, lit(_RECURSIVE))
+                context.fail(a.when, lit(_RECURSIVE))
             text = concat(lit('{"schema":'), schema_text(a.value), lit(',"payload":'), text, lit("}"))
         branches.append((a.when, text))
     return f"cast(string({case(branches)}) as binary)"
@@ -139,10 +139,10 @@ def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> S
 class JsonHeaderConverter(JsonConverterConfig, HeaderConverter):
     """Header values as JSON."""
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Header values as JSON without white space."""
-        return normal_headers(run, headers, "envelope" if self.schemas_enable else "json")
+        return normal_headers(context, headers, "envelope" if self.schemas_enable else "json")
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """JSON text."""
-        return written(record.run, value, self)
+        return written(record.context, value, self)

@@ -59,7 +59,7 @@ class JsonSchemaConverter(RegisteredConverter):
     schemas_cache_size: int = cache_size("schemas.cache.size")
 
     def check(self) -> None:
-        """Refuse what is not there."""
+        """Refuse values of options that are not supported."""
         super().check()
         if self.decimal_format not in _FORMATS:
             raise ConfigError.invalid("decimal.format", self["decimal.format"], f"it has to be {' or '.join(_FORMATS)}")
@@ -78,28 +78,30 @@ class JsonSchemaConverter(RegisteredConverter):
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
-        """The schema of Connect, and the plan that reads the JSON."""
+        """The Connect schema, and the plan that reads the JSON."""
         connect_schema = to_connect(schema.text, self._options, version, self.registry.references(schema))
         return Reading(connect_schema, plan_of(connect_schema, self._options))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
-        """The value that the JSON is; other bytes are a fault."""
-        return read_payload(self, run, payload, reading, reading.schema is None or not is_union(reading.schema))
+    def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
+        """The value that the JSON encodes; invalid bytes are a fault."""
+        return read_payload(self, context, payload, reading, reading.schema is None or not is_union(reading.schema))
 
-    def described(self, schema: Schema | None) -> tuple[str, str | None]:
-        """The JSON Schema of a schema of Connect, and its title."""
+    def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The JSON Schema for a Connect schema, and its title."""
         if schema is None:
-            what = "Data without a schema cannot be written with a JSON Schema: use JsonConverter, or a transform that adds one"
-            raise DataError(what)
+            problem = (
+                "Data without a schema cannot be written with a JSON Schema: use JsonConverter, or a transform that adds one"
+            )
+            raise DataError(problem)
         text = from_connect(schema, self._options)
         return text, json.loads(text).get("title")
 
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
-        """By the types and the required properties of the newest schema."""
+        """Incompatibilities of the types and the required properties."""
         reader, data = (self.reading(schema, None, [0]).schema for schema in (registered, RegisteredSchema(0, self.type, text)))
         return misfits(reader, json.loads(registered.text), data) if reader is not None and data is not None else []
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
-        """What writes the JSON."""
+        """The plan that writes the JSON."""
         assert schema is not None
         return Writing(plan_of(schema, self._options))

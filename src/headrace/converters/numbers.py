@@ -23,16 +23,16 @@ _WIDTHS = {"int64": 8, "int32": 4, "int16": 2, "float32": 4, "float64": 8, "bool
 
 
 class _Number(Converter):
-    """One number or boolean, or nothing, as key or value. kind: of the values; java: Kafka's name of the type."""
+    """A number, a boolean or null as key or value. kind: of the values; java: Kafka's name of the type."""
 
     kind: ClassVar[str]
     java: ClassVar[str]
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """The number that the bytes are, with Connect's optional schema of its type."""
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """The number that the bytes encode, with Connect's optional schema of its type."""
         fits = f"(length({source}) <=> {_WIDTHS[self.kind]})"
         for wrong, cause in _faults(self.kind, self.java, source):
-            run.fail(wrong, lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
+            context.fail(wrong, lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
         if self.kind == "boolean":
             sql = f"({source} = X'01')"
         elif self.kind in kinds.INTEGERS:
@@ -41,15 +41,15 @@ class _Number(Converter):
             sql = f"float(headrace_bytes_double({source}))" if self.kind == "float32" else call("headrace_bytes_double", source)
         return always(TypedValue(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """The bytes of a value of this converter's type; any other is refused."""
-        return written(run, value, self.kind, self.java)
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The bytes of a value of this converter's type; other values are refused."""
+        return written(context, value, self.kind, self.java)
 
 
 def _faults(kind: str, java: str, value: Sql) -> Iterator[tuple[Sql, str]]:
-    """Why bytes are none of this kind: when that is so, and what Kafka's deserializer says of it."""
+    """The errors of bytes that do not encode this kind: the condition of each, and the message of Kafka's deserializer."""
     width = _WIDTHS[kind]
-    name = "" if kind == "float32" else java.capitalize()  # that of floats does not say its name
+    name = "" if kind == "float32" else java.capitalize()  # FloatDeserializer leaves out its name
     yield (
         f"({value} IS NOT NULL AND length({value}) <> {width})",
         f"{_SERIALIZATION}: Size of data received by {name}Deserializer is not {width}",
@@ -61,7 +61,7 @@ def _faults(kind: str, java: str, value: Sql) -> Iterator[tuple[Sql, str]]:
         )
 
 
-def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
+def written(context: CompileContext, value: Value, kind: str, java: str) -> Sql:
     """The bytes of a number, or boolean, of exactly this kind: Kafka casts, it does not convert."""
     branches = []
     for a in value:
@@ -69,22 +69,22 @@ def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
         if typed.kind == kind:
             branches.append((a.when, _bytes(typed, kind)))
         elif kind == "boolean":
-            _refuse_for_boolean(run, a)
+            _refuse_for_boolean(context, a)
         elif typed.kind != "null":
             target = java.capitalize() if typed.kind in kinds.NUMBERS else "Number"
             cause = f"java.lang.ClassCastException: class {typed.java} cannot be cast to class java.lang.{target}"
             message = f"Failed to serialize to {java} (was class {typed.java}): "
             not_null = None if typed.schema is None else f"(NOT {typed.is_null()})"
-            run.fail(all_of(a.when, not_null), lit(message), cause=lit(cause))
+            context.fail(all_of(a.when, not_null), lit(message), cause=lit(cause))
     return case(branches, "cast(NULL as binary)")
 
 
-def _refuse_for_boolean(run: CompileContext, a: Case) -> None:
-    """Unlike the converters of numbers, that of booleans looks at the schema first, whatever the value, null too."""
+def _refuse_for_boolean(context: CompileContext, a: Case) -> None:
+    """Report a fault: unlike the converters of numbers, BooleanConverter checks the schema first, also for null."""
     if a.value.schema is not None:
-        run.fail(a.when, lit(f"Invalid schema type for BooleanConverter: {a.value.schema.type.upper()}"))
+        context.fail(a.when, lit(f"Invalid schema type for BooleanConverter: {a.value.schema.type.upper()}"))
     elif a.value.kind != "null":
-        run.fail(a.when, lit(f"BooleanConverter is not compatible with objects of type class {a.value.java}"))
+        context.fail(a.when, lit(f"BooleanConverter is not compatible with objects of type class {a.value.java}"))
 
 
 def _bytes(typed: TypedValue, kind: str) -> Sql:
@@ -96,20 +96,20 @@ def _bytes(typed: TypedValue, kind: str) -> Sql:
 
 
 class _NumberHeader(ConverterType, HeaderConverter):
-    """One number or boolean, or nothing, as the value of a header."""
+    """A number, a boolean or null as the value of a header."""
 
     kind: ClassVar[str]
     java: ClassVar[str]
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
-        """The headers as they are: what is written has the bytes of what was read. A value that is no such number is a fault."""
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
+        """The unchanged headers; a value that does not encode this kind is a fault."""
         for wrong, cause in _faults(self.kind, self.java, "header.value"):
-            run.fail(f"exists({headers}, header -> {wrong})", lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
+            context.fail(f"exists({headers}, header -> {wrong})", lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
         return headers
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
-        """The bytes of a value of this converter's type; any other is refused."""
-        return written(record.run, value, self.kind, self.java)
+        """The bytes of a value of this converter's type; other values are refused."""
+        return written(record.context, value, self.kind, self.java)
 
 
 def _example(content: str, kind: str, payload: bool | float) -> Example:

@@ -69,22 +69,22 @@ class ProtobufConverter(RegisteredConverter):
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
-        """The schema of Connect, and the plan that reads the message."""
+        """The Connect schema, and the plan that reads the message."""
         return to_connect(Types(schema.text, self.registry.references(schema)), self._options, indexes, version)
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
-        """The value that the bytes are; bytes that are none are a fault."""
-        return read_payload(self, run, payload, reading, True)
+    def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
+        """The value that the bytes encode; invalid bytes are a fault."""
+        return read_payload(self, context, payload, reading, True)
 
-    def described(self, schema: Schema | None) -> tuple[str, str | None]:
-        """The Protobuf schema of a schema of Connect, and the name of its message."""
+    def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The Protobuf schema for a Connect schema, and the name of its message."""
         if schema is None:
-            what = "Data without a schema cannot be written as Protobuf: use JsonConverter, or a transform that adds one"
-            raise DataError(what)
+            problem = "Data without a schema cannot be written as Protobuf: use JsonConverter, or a transform that adds one"
+            raise DataError(problem)
         return from_connect(schema, self._options)
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
-        """What writes the message."""
+        """The plan that writes the message, and the bytes of its indexes."""
         assert schema is not None
         types = Types(registered.text, self.registry.references(registered))
         plan, indexes = writing_plan(schema, types, from_connect(schema, self._options)[1], self._options)

@@ -1,4 +1,4 @@
-"""What the converters with a schema registry have in common: ids in front of the data, schemas looked up and registered."""
+"""The base of the converters with a schema registry: schema ids before the data, lookup and registration of schemas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 _ID_SIZE = 5  # a byte 0 before it
 _GUID_SIZE = 17  # a byte 1 before it
 _GUID_LENGTH = 36  # as text; ids are shorter, and may have a sign
-_MOST_TARGETS = 256  # schemas of Connect that a converter keeps the ids and plans of; others are asked for again
+_MAX_TARGETS = 256  # Connect schemas whose ids and plans a converter keeps; others are looked up again
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,21 @@ class Writing:
 
     plan: Any
     prefix: bytes = b""
-    """What stands between the id and the payload."""
+    """The bytes between the id and the payload."""
 
 
 class RegisteredConverter(RegistryConfig, Converter):
-    """Reads and writes data whose schema is in a registry, by an id that stands before it."""
+    """Reads and writes data whose schema is in a registry; the id of the schema precedes the data."""
 
     registers: ClassVar[bool] = True
     format: ClassVar[str]
-    """What the data is in, for messages: Avro, JSON, Protobuf."""
+    """The format of the data, for messages: Avro, JSON, Protobuf."""
     type: ClassVar[str]
     """The registry's name of the format."""
     indexed: ClassVar[bool] = False
     """Whether the indexes of a message follow the id."""
     problems: ClassVar[tuple[str, str]]
-    """What is said of data that cannot be read, and of data that cannot be written, with `{}` for the topic."""
+    """The error messages for data that cannot be read and for data that cannot be written, with `{}` for the topic."""
 
     generalized_sum_types: bool = flag(
         "generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."
@@ -73,20 +73,20 @@ class RegisteredConverter(RegistryConfig, Converter):
     )
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
-        """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
+        """props: as for `Converter`. Raises ConfigError for invalid settings of the registry."""
         super().__init__(props, is_key)
         self._settings = registry_settings(self)
         if ignored := other_options.ignored(props):
             log.warning("converter.options.ignored", options=", ".join(ignored))
-        self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; those asked for last at the end
-        self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
+        self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; the last requested at the end
+        self._schemas: dict[str, Schema | None] = {}  # the schemas that a chain can write, by their texts
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
         self._newest = NewestVersions(math.inf if self.latest_cache_ttl_s < 0 else self.latest_cache_ttl_s)
-        self._is_behind = False  # with schemas whose newest version is another one now
+        self._is_stale = False  # a subject has a newer version than the one that targets were resolved with
         self.uses = SchemaUses()
 
     def check(self) -> None:
-        """Refuse strategies that are not there, and options of Confluent's that would change the data."""
+        """Refuse unknown strategies, and options of Confluent's that are not supported and would change the data."""
         _ = self._strategy
         other_options.refuse(self.originals)
         if self.context_name_strategy != NO_CONTEXT:
@@ -104,36 +104,36 @@ class RegisteredConverter(RegistryConfig, Converter):
 
     @property
     def registry(self) -> Registry:
-        """The registry, with what is known of it."""
+        """The registry, with its cached responses."""
         return registry_of(self._settings)
 
     @property
     def renew_at(self) -> float:
-        """Until when holds which version of a subject is the newest (latest.cache.ttl.sec)."""
+        """The time at which the cached newest versions expire (latest.cache.ttl.sec), of time.monotonic."""
         return self._newest.renew_at
 
     @abstractmethod
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
-        """How data of a schema of the registry is read. version: it has there; indexes: of the message. Raises DataError."""
+        """How data of a schema of the registry is read. version: of the schema; indexes: of the message. Raises DataError."""
 
     @abstractmethod
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
-        """Connect data from the bytes behind the id."""
+    def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
+        """Connect data from the bytes after the id."""
 
     @abstractmethod
-    def described(self, schema: Schema | None) -> tuple[str, str | None]:
-        """The text that a schema of Connect has in the registry, and the full name of the record, if it is one.
+    def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The text of the registry's schema for a Connect schema, and the full name of the record, if it is one.
 
         Raises DataError.
         """
 
     @abstractmethod
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
-        """How the payload of a schema of Connect is written with a schema of the registry. Raises DataError."""
+        """How the payload of a Connect schema is written with a schema of the registry. Raises DataError."""
 
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
-        """Why a schema of the registry cannot read data that was written with another one; empty if it can, or `writing` finds
-        it out.
+        """Why a schema of the registry cannot read data that was written with another one; empty if it can, or if `writing`
+        checks that.
         """
         return []
 
@@ -142,12 +142,12 @@ class RegisteredConverter(RegistryConfig, Converter):
         """Whether a field's default is written for null."""
         return not self.ignore_default_for_nullables
 
-    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
-        """The id, or GUID, of the schema, if it is a new one."""
-        return self._opened(source, known) + ".schema"
+    def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None:
+        """The id, or GUID, of the schema, if it is not known."""
+        return self._opened(source, known_texts) + ".schema"
 
     def look_up(self, texts: Iterable[str]) -> None:
-        """Ask the registry for schemas. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
+        """Fetch schemas from the registry. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
         for text in texts:
             try:
                 self._registered(text)
@@ -155,40 +155,40 @@ class RegisteredConverter(RegistryConfig, Converter):
                 if isinstance(error, RegistryError) and error.refuses_login:
                     raise
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """Data by the schema that its id stands for; no bytes are null."""
-        source = run.scope.bind(source)
-        opened = run.scope.bind(f"CASE WHEN {source} IS NOT NULL THEN {self._opened(source, schemas)} END")
-        self._unread(run, f"({opened}.error IS NOT NULL)", f"{opened}.error")
-        run.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Nobody has asked for the schema "), f"{opened}.schema"))
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Data with the schema of its id; NULL is null."""
+        source = context.scope.bind(source)
+        opened = context.scope.bind(f"CASE WHEN {source} IS NOT NULL THEN {self._opened(source, schemas)} END")
+        self._unread(context, f"({opened}.error IS NOT NULL)", f"{opened}.error")
+        context.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Schema not fetched yet: "), f"{opened}.schema"))
         cases = [Case(f"({source} IS NULL)", NULL)]
         for place, text in enumerate(schemas):
             when = f"({opened}.id <=> {place})"
             try:
                 reading = self._registered(text)
             except (RegistryError, DataError) as error:
-                self._unread(run, when, lit(f"{error.java_class}: {error}"))
+                self._unread(context, when, lit(f"{error.java_class}: {error}"))
                 continue
-            with run.only(when):
+            with context.where(when):
                 payload = f"{opened}.payload" if len(schemas) == 1 else case([(when, f"{opened}.payload")])
-                cases += only_when(when, self.read_payload(run, payload, reading))
+                cases += only_when(when, self.read_payload(context, payload, reading))
         return combined(cases)
 
-    def _opened(self, source: Sql, known: Sequence[str]) -> Sql:
-        # a call with NULL for an argument is NULL
+    def _opened(self, source: Sql, known_texts: Sequence[str]) -> Sql:
+        # a call with a NULL argument returns NULL
         headers = f"coalesce(in_headers, cast(array() as {HEADERS_TYPE}))"
-        constants = [schema_id_header(self.part), "indexed" if self.indexed else "", *known]
+        constants = [schema_id_header(self.part), "indexed" if self.indexed else "", *known_texts]
         return call("headrace_registry_open", source, headers, lit("\0".join(constants)))
 
-    def _unread(self, run: CompileContext, when: Sql, cause: Sql) -> None:
-        run.fail(when, _about(self.problems[0], "in_topic"), cause=cause)
+    def _unread(self, context: CompileContext, when: Sql, cause: Sql) -> None:
+        context.fail(when, _about(self.problems[0], "in_topic"), cause=cause)
 
-    def unread(self, run: CompileContext, error: Sql) -> None:
-        """Report the error of a reader, NULL for none, as what it is: data that cannot be read."""
-        self._unread(run, f"({error} IS NOT NULL)", error)
+    def unread(self, context: CompileContext, error: Sql) -> None:
+        """Report the error of a reader, NULL for none, as a fault of data that cannot be read."""
+        self._unread(context, f"({error} IS NOT NULL)", error)
 
     def _registered(self, text: str) -> Reading:
-        """How data is read whose schema has this id, or GUID; behind a colon the indexes of the message."""
+        """How data of a schema is read. text: its id, or GUID; after a colon the indexes of the message."""
         registry = self.registry
         id, _, indexes = text.partition(":")
         schema = registry.schema(id if len(id) == _GUID_LENGTH else int(id))
@@ -196,7 +196,7 @@ class RegisteredConverter(RegistryConfig, Converter):
             raise DataError(f"The schema with the id {id} is of type {schema.type}, not {self.type}")
         try:
             places = registry.places(schema.id)
-        except RegistryError:  # older registries do not say it, and not of deleted subjects
+        except RegistryError:  # not supported by older registries, nor for deleted subjects
             places = []
         versions = {place.version for place in places}
         version = versions.pop() if len(versions) == 1 else None
@@ -209,9 +209,9 @@ class RegisteredConverter(RegistryConfig, Converter):
     def registered(
         self, data: bytes | None, topic: str, headers: Sequence[tuple[str, bytes | None]] = ()
     ) -> dict[str, Any] | None:
-        """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
+        """The registered schema of a record's data: `id`, `subject` and `version`, each None if not known.
 
-        None for data without an id. Asks the registry for the version.
+        None for data without an id. Fetches the version from the registry.
         """
         header = next((value for name, value in reversed(headers) if name == schema_id_header(self.part)), None)
         guid = next((b[1:_GUID_SIZE] for b in (header, data) if b and len(b) >= _GUID_SIZE and b[0] == 1), None)
@@ -234,11 +234,11 @@ class RegisteredConverter(RegistryConfig, Converter):
             id = self.registry.schema(str(UUID(bytes=guid))).id
         except RegistryError:
             return None
-        return id if isinstance(id, int) else None  # a registry need not say it
+        return id if isinstance(id, int) else None  # a registry may leave it out
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """The data behind its schema's id; a schema that has no id yet is asked for (`CompileContext.ask`)."""
-        writer = JsonWriter(run, self.replaces_null)
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The schema's id and the data; a schema without a known id is requested (`CompileContext.request_schema`)."""
+        writer = JsonWriter(context, self.replaces_null)
         payloads: list[tuple[Sql | None, Sql]] = []
         texts: list[tuple[Sql | None, Sql]] = []
         for a in value:
@@ -249,55 +249,55 @@ class RegisteredConverter(RegistryConfig, Converter):
         if not payloads:
             return "cast(NULL as binary)"
         payload, text = f"string({case(payloads)})", f"string({case(texts)})"
-        if run.alive is not None:
-            payload = f"CASE WHEN {run.alive} THEN {payload} END"
+        if context.reached_when is not None:
+            payload = f"CASE WHEN {context.reached_when} THEN {payload} END"
 
-        def known() -> str:
+        def learned_targets() -> str:
             schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets_of(value).items()]
             return json.dumps({"format": self.format, "part": self.part, "schemas": schemas})
 
-        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known())))
-        run.ask(self.part, f"{written}.wanted", known)
-        run.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], run.topic), cause=f"{written}.error")
+        written = context.scope.bind(call("headrace_registry_write", payload, text, context.topic, lit(learned_targets())))
+        context.request_schema(self.part, f"{written}.wanted", learned_targets)
+        context.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], context.topic), cause=f"{written}.error")
         why = lit("The schema of the record was not registered before it was written")
-        run.fail(f"({written}.wanted IS NOT NULL)", why)
+        context.fail(f"({written}.wanted IS NOT NULL)", why)
         return f"{written}.value"
 
     def _targets_of(self, value: Value) -> dict[str, dict[str, dict[str, Any]]]:
-        """Those of the schemas that a value can have; all that are known, if that depends on the record."""
+        """The targets of the schemas that a value can have; all known targets, if the schema depends on the record."""
         schemas = [_schema_of(a.value) for a in value]
-        depends = any(a.value.table is not None and schema is None for a, schema in zip(value, schemas, strict=True))
+        depends = any(a.value.opened is not None and schema is None for a, schema in zip(value, schemas, strict=True))
         if depends:
             return self._targets
         texts = {"null" if schema is None else schema.text() for schema in schemas}
         return {text: topics for text, topics in self._targets.items() if text in texts}
 
     def schema_of(self, text: str | None, subject: str) -> Schema | None:
-        """The schema of Connect for data with a schema of the registry: for its text, or for the newest of a subject.
+        """The Connect schema for data with a schema of the registry: of this text, or the newest of a subject.
 
-        None: the data has none. Raises RegistryError, RegistryUnavailableError, DataError.
+        None: schemaless data. Raises RegistryError, RegistryUnavailableError, DataError.
         """
         schema = self._newest.of(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
         return self.reading(schema, None, [0]).schema
 
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
-        """The id of the newest schema of a subject, or of a text under the subject of a topic, where it may be registered.
+        """The id of the newest schema of a subject, or of a text under the subject of a topic, which may be registered.
 
         Raises RegistryError, RegistryUnavailableError, DataError.
         """
         if text is None:
             return self._newest.of(self.registry, subject).id
-        name = None
+        record_name = None
         if self._strategy != "TopicNameStrategy":
-            name = self.described(self.schema_of(text, subject))[1]
-        subject, normalize = subject_of(self._strategy, topic, self.is_key, name), self.normalize_schemas
-        ask = self.registry.register if self.auto_register_schemas else self.registry.lookup
-        return ask(subject, text, self.type, normalize)
+            record_name = self.registry_schema(self.schema_of(text, subject))[1]
+        subject, normalize = subject_of(self._strategy, topic, self.is_key, record_name), self.normalize_schemas
+        register_or_lookup = self.registry.register if self.auto_register_schemas else self.registry.lookup
+        return register_or_lookup(subject, text, self.type, normalize)
 
     def learn_value(self, value: Value, topic: str) -> None:
-        """Find out how values are written to a topic, where that does not depend on the records.
+        """Resolve the schemas of values of a topic in advance, where they do not depend on the records.
 
-        Raises what `learn` does; DataError if they cannot be.
+        Raises what `learn` does; DataError if the values cannot be written.
         """
         schemas = list(dict.fromkeys(schema.text() for a in value if (schema := _schema_of(a.value)) is not None))
         self.learn([json.dumps({"topic": topic, "schema": text}) for text in schemas])
@@ -311,15 +311,15 @@ class RegisteredConverter(RegistryConfig, Converter):
             self._schemas[schema.text()] = schema
         return schema_text(typed)
 
-    def learn(self, wanted: Iterable[str], register: bool = True) -> None:
-        """Find the ids of the schemas that `write` has asked for; what the registry refuses is an error of their records.
+    def learn(self, requests: Iterable[str], register: bool = True) -> None:
+        """Resolve the ids of the schemas that `write` has requested; a schema that the registry refuses fails its records.
 
-        register: schemas that are not there may be registered, else those have the id 0. Raises RegistryUnavailableError, and
-        ConnectError if the registry refuses the login.
+        requests: JSON with `topic` and `schema`; register: new schemas may be registered, else they have the id 0. Raises
+        RegistryUnavailableError, and ConnectError if the registry refuses the login.
         """
-        asked_for = [json.loads(request) for request in wanted]
-        for asked in asked_for:
-            topic, text = asked["topic"], asked["schema"]
+        parsed_requests = [json.loads(request) for request in requests]
+        for request in parsed_requests:
+            topic, text = request["topic"], request["schema"]
             by_topic = self._targets[text] = self._targets.pop(text, {})
             try:
                 schema = folded(self._schemas[text] if text in self._schemas else parse(text))
@@ -328,28 +328,28 @@ class RegisteredConverter(RegistryConfig, Converter):
                 if isinstance(error, RegistryError) and error.refuses_login:
                     raise
                 by_topic[topic] = {"topic": topic, "error": f"{error.java_class}: {error}"}
-        for text in list(self._targets)[: -_MOST_TARGETS - len(asked_for)]:  # never those that were asked for now
+        for text in list(self._targets)[: -_MAX_TARGETS - len(parsed_requests)]:  # never those of these requests
             del self._targets[text]
             self._schemas.pop(text, None)
 
     def renew(self) -> bool:
-        """Look whether there are newer versions, and whether the registry takes now what it has refused."""
+        """Renew the newest versions if they have expired, and retry schemas that the registry has refused."""
         if time.monotonic() < self._newest.renew_at:
             return False
-        changed = self._is_behind = self._newest.renew(self.registry) or self._is_behind
-        known = [(text, topic, found) for text, topics in self._targets.items() for topic, found in topics.items()]
-        again = [{"topic": topic, "schema": text} for text, topic, found in known if changed or "error" in found]
-        self.learn(map(json.dumps, again))
-        self._is_behind = False
-        return bool(again)
+        changed = self._is_stale = self._newest.renew(self.registry) or self._is_stale
+        targets = [(text, topic, target) for text, topics in self._targets.items() for topic, target in topics.items()]
+        outdated = [{"topic": topic, "schema": text} for text, topic, target in targets if changed or "error" in target]
+        self.learn(map(json.dumps, outdated))
+        self._is_stale = False
+        return bool(outdated)
 
     def _target(self, schema: Schema | None, topic: str, register: bool) -> dict[str, Any]:
         """The id of a schema under the subject of a topic, and the plan to write with it."""
-        text, name = self.described(schema)
-        subject = subject_of(self._strategy, topic, self.is_key, name)
+        text, record_name = self.registry_schema(schema)
+        subject = subject_of(self._strategy, topic, self.is_key, record_name)
         registry = self.registry
         if self.auto_register_schemas:
-            target = RegisteredSchema(self._auto(subject, text, register), self.type, text)
+            target = RegisteredSchema(self._auto_register(subject, text, register), self.type, text)
         elif self.use_schema_id >= 0:
             target = registry.schema(self.use_schema_id)
             if self.id_compatibility_strict:
@@ -366,17 +366,17 @@ class RegisteredConverter(RegistryConfig, Converter):
             self.uses.add("written", self.part, target.id, self.type, place, schema)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
-    def _check(self, target: RegisteredSchema, text: str, which: str, option: str) -> None:
-        """Raise DataError if a schema cannot read what is written with a text."""
+    def _check(self, target: RegisteredSchema, text: str, description: str, option: str) -> None:
+        """Raise DataError if the target schema cannot read data that is written with the schema `text`."""
         if problems := "; ".join(self.unreadable(target, text)):
             to_disable = f"Set {option}=false to disable this check"
-            raise DataError(f"Incompatible schema {target.text}, {which}, for schema {text}: {problems}. {to_disable}")
+            raise DataError(f"Incompatible schema {target.text}, {description}, for schema {text}: {problems}. {to_disable}")
 
-    def _auto(self, subject: str, text: str, register: bool) -> int:
-        most, normalize = self.max_schemas_per_subject, self.normalize_schemas
+    def _auto_register(self, subject: str, text: str, register: bool) -> int:
+        limit, normalize = self.max_schemas_per_subject, self.normalize_schemas
         written = self._written.setdefault(subject, set())
-        if len(written) >= most and text not in written:
-            raise DataError(f"Too many schema objects created for {subject}! There are {most} (max.schemas.per.subject)")
+        if len(written) >= limit and text not in written:
+            raise DataError(f"Too many schema objects created for {subject}! There are {limit} (max.schemas.per.subject)")
         written.add(text)
         if register:
             return self.registry.register(subject, text, self.type, normalize)
@@ -389,8 +389,8 @@ class RegisteredConverter(RegistryConfig, Converter):
 
 
 def _schema_of(typed: TypedValue) -> Schema | None:
-    """The schema of a value, None if it has none, or if that depends on the record."""
-    return typed.table.struct_schema() if typed.table is not None else typed.schema
+    """The schema of a value, None if it has none, or if its schema depends on the record."""
+    return typed.opened.struct_schema() if typed.opened is not None else typed.schema
 
 
 def _about(problem: str, topic: Sql) -> Sql:

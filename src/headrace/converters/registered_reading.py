@@ -1,4 +1,4 @@
-"""Typed values from the columns of a reader of data with a registry."""
+"""Typed values from the columns of a reader (`JsonReader`) of data with a schema registry."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
 
 
-def read_payload(converter: RegisteredConverter, run: CompileContext, payload: Sql, reading: Reading, by_field: bool) -> Value:
-    """The value that a payload of Protobuf or JSON is by its reading. by_field: see `read_typed`."""
+def read_payload(
+    converter: RegisteredConverter, context: CompileContext, payload: Sql, reading: Reading, by_field: bool
+) -> Value:
+    """The value that a payload of Protobuf or JSON encodes, by its reading. by_field: see `read_typed`."""
     assert reading.schema is not None
     plan = json.dumps({"format": converter.format, "plan": reading.plan})
-    return read_typed(converter, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading.schema, by_field)
+    return read_typed(converter, context, context.scope.reader(payload, plan, "headrace_payload_read"), reading.schema, by_field)
 
 
-def read_typed(converter: RegisteredConverter, run: CompileContext, reader: JsonReader, schema: Schema, by_field: bool) -> Value:
-    """The value that a reader reads by a schema; bytes that are none are a fault. by_field: a struct is read field by field."""
-    converter.unread(run, reader.field("error"))
+def read_typed(
+    converter: RegisteredConverter, context: CompileContext, reader: JsonReader, schema: Schema, by_field: bool
+) -> Value:
+    """The value that a reader reads by a schema; invalid bytes are a fault. by_field: a struct is read field by field."""
+    converter.unread(context, reader.field("error"))
     if schema.type != "struct" or not by_field:
-        return payload(run, reader, "", schema, trusted=True, defaults=False)
-    fields = struct_fields(run, reader, schema, trusted=True, defaults=False)
-    table = OpenStruct(fields, schema=schema.same_but(fields={}))
-    struct_case = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=table.schema, table=table))
+        return payload(context, reader, "", schema, trusted=True, defaults=False)
+    fields = struct_fields(context, reader, schema, trusted=True, defaults=False)
+    opened = OpenStruct(fields, schema=schema.same_but(fields={}))
+    struct_case = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=opened.schema, opened=opened))
     is_null = Case(kind_in(reader.field("k"), [1]), TypedValue("null", schema=schema))
     return (struct_case, is_null) if schema.optional else (struct_case,)

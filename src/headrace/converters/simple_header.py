@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class SimpleHeaderConverter(HeaderConverter):
     """Header values as text, their types inferred (Kafka's `Values`)."""
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
-        """Each value as Connect writes it after its type was inferred: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""
-        return normal_headers(run, headers, "simple")
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
+        """Each value as Connect writes it after inferring its type: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""
+        return normal_headers(context, headers, "simple")
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The text of the value; NULL for null."""
-        text = case([(a.when, header_text(record.run, a.value)) for a in value])
+        text = case([(a.when, header_text(record.context, a.value)) for a in value])
         return f"cast(string({text}) as binary)"

@@ -1,4 +1,4 @@
-"""StringConverter: text as UTF-8, or another encoding of Java's that Spark knows."""
+"""StringConverter: text as UTF-8, or in another of Java's character sets that Spark supports."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ class StringConverter(StringConverterConfig, Converter):
         ),
     )
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
         text = call("headrace_decode", source, lit(self.encoding))
         return always(TypedValue("string", text, Schema("string", optional=True)))
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
-        """What Java's `toString` gives, encoded."""
-        return written(run, value, self.encoding)
+    def write(self, context: CompileContext, value: Value) -> Sql:
+        """The result of Java's `toString`, encoded."""
+        return written(context, value, self.encoding)
 
 
-def written(run: CompileContext, value: Value, encoding: str) -> Sql:
-    """The text of every kind but bytes, whose `toString` ([B@1b6d3586) is not the data: those fail (docs/parity.md)."""
+def written(context: CompileContext, value: Value, encoding: str) -> Sql:
+    """The text of a value; bytes fail, because their `toString` ([B@1b6d3586) is not their content (docs/parity.md)."""
     branches = []
     for a in value:
         if a.value.kind == "bytes":
-            run.fail(all_of(a.when, f"({a.value.sql} IS NOT NULL)"), lit(_NO_BYTES))
+            context.fail(all_of(a.when, f"({a.value.sql} IS NOT NULL)"), lit(_NO_BYTES))
         else:
-            branches.append((a.when, java_text(run, a.value)))
+            branches.append((a.when, java_text(context, a.value)))
     return call("headrace_encode", f"string({case(branches)})", lit(encoding))
 
 
@@ -79,10 +79,10 @@ _NO_BYTES = (
 class StringHeaderConverter(StringConverterConfig, HeaderConverter):
     """Header values as text."""
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
-        return normal_headers(run, headers, "string " + self.encoding)
+        return normal_headers(context, headers, "string " + self.encoding)
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
-        """What Java's `toString` gives, encoded."""
-        return written(record.run, value, self.encoding)
+        """The result of Java's `toString`, encoded."""
+        return written(record.context, value, self.encoding)

@@ -1,4 +1,4 @@
-"""Records as lines of text: what a sink that writes text has in the place of converters."""
+"""Records as lines of text: the writers of a sink that writes text, instead of converters."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class TextLines(WithoutRegistry):
-    """Java's `toString` as a string column; bytes, whose `toString` is not the data, are the text that they hold in UTF-8."""
+    """Java's `toString` as a string column; bytes are decoded as UTF-8, because their `toString` is not their content."""
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
+    def write(self, context: CompileContext, value: Value) -> Sql:
         """The text; `null` for null."""
-        texts = [(a.when, f"string({a.value.sql})" if a.value.kind == "bytes" else java_text(run, a.value)) for a in value]
+        texts = [(a.when, f"string({a.value.sql})" if a.value.kind == "bytes" else java_text(context, a.value)) for a in value]
         return call("coalesce", f"string({case(texts)})", lit("null"))
 
 
 class NoWriter(WithoutRegistry):
-    """For a part of the record that a sink does not use."""
+    """The writer of a part of the record that a sink does not use."""
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
+    def write(self, context: CompileContext, value: Value) -> Sql:
         """NULL, as binary."""
         return "cast(NULL as binary)"

@@ -1,4 +1,4 @@
-"""What a source gives without bytes to convert: a column that has its type already."""
+"""Readers for sources whose records are typed columns instead of bytes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class TypedColumn(WithoutRegistry):
     """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "line" is a string that is
-    never null and whose schema has it so, "null" has none.
+    never null, with a required schema, "null" has no schema.
 
-    A Spark type as the kind stands for the optional schema of that type.
+    A Spark type as the kind has the optional schema of that type.
     """
 
     kind: str | DataType
 
-    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """The column, typed. Raises ConfigError for a Spark type that Connect has nothing for."""
+    def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """The column as Connect data. Raises ConfigError for a Spark type that has no counterpart in Connect."""
         if not isinstance(self.kind, str):
             return with_schema(self.kind, source)
         if self.kind == "null":
@@ -37,14 +37,14 @@ class TypedColumn(WithoutRegistry):
         kind = "string" if self.kind == "line" else self.kind
         return always(TypedValue(kind, source, Schema(kind, optional=self.kind != "line")))
 
-    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
-        """There is no schema in the column."""
+    def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None:
+        """None: the records carry no schemas."""
         return None
 
 
 class TypedHeaders:
-    """Headers of a source are bytes and stay as they are."""
+    """Reads the headers of a source, which are bytes already."""
 
-    def read(self, run: CompileContext, headers: Sql) -> Sql:
+    def read(self, context: CompileContext, headers: Sql) -> Sql:
         """The headers."""
         return headers

@@ -1,4 +1,4 @@
-"""Predicates (KIP-585), which say to what records a transformation applies: one file for each.
+"""Predicates (KIP-585), which select the records that a transformation is applied to, one module each.
 
 Users write their own as a ColumnPredicate.
 """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @plugin("headrace.predicates.And", Kind.PREDICATE)
 class And(Combination):
-    """Holds for records for which all of some predicates hold. They are asked in order; what follows a "no" cannot fail."""
+    """Holds for records for which all of some predicates hold. Evaluated in order, up to the first that does not hold."""
 
     examples = (
         Example(EUROPEAN, {"topic": "eu-orders", "value": None}, True, EUROPEAN),
@@ -38,6 +38,6 @@ class And(Combination):
         """Whether all hold."""
         holds: list[Sql] = []
         for part in self.parts:
-            with record.run.only(all_of(*holds)):
-                holds.append(record.run.scope.bind(part.test(record)))
+            with record.context.where(all_of(*holds)):
+                holds.append(record.context.scope.bind(part.test(record)))
         return all_of(*holds) or "true"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @plugin("headrace.predicates.Or", Kind.PREDICATE)
 class Or(Combination):
-    """Holds for records for which one of some predicates holds. They are asked in order; what follows a "yes" cannot fail."""
+    """Holds for records for which one of some predicates holds. Evaluated in order, up to the first that holds."""
 
     examples = (
         Example(EUROPEAN, {"topic": "us-orders", "value": None}, True, EUROPEAN),
@@ -38,6 +38,6 @@ class Or(Combination):
         """Whether one holds."""
         holds: list[Sql] = []
         for part in self.parts:
-            with record.run.only(negated(any_of(holds))):
-                holds.append(record.run.scope.bind(part.test(record)))
+            with record.context.where(negated(any_of(holds))):
+                holds.append(record.context.scope.bind(part.test(record)))
         return any_of(holds) or "true"

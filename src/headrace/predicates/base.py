@@ -1,4 +1,4 @@
-"""What a predicate is: a yes or no about a record, as a Column (Kafka's `Predicate`)."""
+"""The base of predicates: a condition on a record, compiled to a Column (Kafka's `Predicate`)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class Predicate(Config, ABC):
-    """One predicate; its options are attributes. Every use of it in a chain has an instance of its own.
+    """One predicate; its options are attributes. Every use in a chain is a new instance.
 
-    It is made of the settings under `predicates.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError.
+    Created from the settings under `predicates.<alias>.`, without the prefix; unknown keys are ignored. Raises ConfigError.
     """
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
     examples: ClassVar[Sequence[Example]] = ()
-    """What it does; printed in the docs, and run by a test."""
+    """Configurations with a record and the result; printed in the docs, and run by a test."""
     prefix: str = ""
-    """Where the options stand in the connector's configuration (`predicates.<alias>.`), for messages."""
+    """The prefix of its options in the connector's configuration (`predicates.<alias>.`), for messages."""
     by_topic: bool = False
-    """Whether the topic alone decides."""
+    """Whether the result depends on the topic alone."""
 
     @abstractmethod
     def test(self, record: ConnectRecord) -> Sql:
         """Return a boolean expression, never NULL: true where the predicate holds; runs once, when the stream is defined."""
 
     def reads(self) -> Sequence[tuple[str, ...]]:
-        """The columns of the record that it looks at, as paths (`value`, `address`, `city`); by default it may be every part."""
+        """The columns of the record that it reads, as paths (`value`, `address`, `city`); by default every part."""
         return [("topic",), ("partition",), ("offset",), ("timestamp",), ("key",), ("value",), ("headers",)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ColumnPredicate(Config, ABC):
-    """A predicate of one's own, used by its dotted name: `predicates.<alias>.type=my_module.MyPredicate`.
+    """A user's predicate, configured by its dotted name: `predicates.<alias>.type=my_module.MyPredicate`.
 
     `test` runs once, on the driver, when the stream is defined; the Column that it returns runs in the one pass of the chain.
 
@@ -36,7 +36,7 @@ class ColumnPredicate(Config, ABC):
     version: ClassVar[str | None] = None
 
     def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
-        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
+        """Register the plugin's metrics (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @abstractmethod
     def test(self, record: Columns) -> Column:
@@ -44,7 +44,7 @@ class ColumnPredicate(Config, ABC):
 
 
 class ColumnPredicateStage(Predicate):
-    """Makes a ColumnPredicate a predicate of a chain."""
+    """The predicate of a chain that calls a ColumnPredicate."""
 
     def __init__(self, user: ColumnPredicate) -> None:
         super().__init__({})

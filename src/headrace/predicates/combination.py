@@ -1,4 +1,4 @@
-"""What And, Or and Not are: predicates made of other predicates of the connector, which they name by their aliases."""
+"""The base of And, Or and Not: predicates that combine other predicates of the connector, named by their aliases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.predicates.base import Predicate
 
 
 class Combination(Predicate):
-    """A predicate of named predicates; `parts` are set, in the order of the aliases, before `test` is called."""
+    """A combination of named predicates; `parts` are set, in the order of the aliases, before `test` is called."""
 
     refers_by: ClassVar[str]
     """The option that has the aliases."""
@@ -17,10 +17,10 @@ class Combination(Predicate):
 
     @property
     def aliases(self) -> list[str]:
-        """Those of the predicates that it is made of."""
+        """The aliases of its parts."""
         aliases = self[self.refers_by]
         return aliases if isinstance(aliases, list) else [aliases]
 
     def reads(self) -> Sequence[tuple[str, ...]]:
-        """What its parts look at."""
+        """The columns that its parts read."""
         return [path for part in self.parts for path in part.reads()]

@@ -82,7 +82,7 @@ class FieldValueMatches(Predicate):
     )
 
     def check(self) -> None:
-        """Refuse a path that cannot be read, more than one condition, and none."""
+        """Refuse a path that cannot be parsed, more than one condition, and none."""
         field_path(self.field)
         conditions = [name for name in ("equals", "pattern", "exists") if self[name] is not None]
         if len(conditions) != 1:
@@ -98,21 +98,21 @@ class FieldValueMatches(Predicate):
         return [(self.part, *self.path)]
 
     def test(self, record: ConnectRecord) -> Sql:
-        """Whether the field's text is, or matches, what is wanted."""
-        run = record.run
-        leaves = list(_leaves(run, getattr(record, self.part), self.path))
-        there = any_of(all_of(a.when, negated(a.value.is_null())) for a in leaves)
+        """Whether the field's text equals the configured text or matches the pattern, or the field exists."""
+        context = record.context
+        leaves = list(_leaves(context, getattr(record, self.part), self.path))
+        field_exists = any_of(all_of(a.when, negated(a.value.is_null())) for a in leaves)
         if self.exists is not None:
-            return (there if self.exists else negated(there)) or "true"
-        texts = [(all_of(a.when, negated(a.value.is_null())), header_text(run, a.value)) for a in leaves]
-        text = run.scope.bind(f"string({case(texts)})")
+            return (field_exists if self.exists else negated(field_exists)) or "true"
+        texts = [(all_of(a.when, negated(a.value.is_null())), header_text(context, a.value)) for a in leaves]
+        text = context.scope.bind(f"string({case(texts)})")
         operand = lit(self.equals) if self.equals is not None else lit(self.pattern)
         matches = f"({text} = {operand})" if self.equals is not None else f"headrace_regex_matches({text}, {operand})"
         return f"coalesce({matches}, false)"
 
 
-def _leaves(run: CompileContext, value: Value, path: tuple[str, ...]) -> Iterator[Case]:
-    """The alternatives of the value at the end of a path; none where it leads nowhere."""
+def _leaves(context: CompileContext, value: Value, path: tuple[str, ...]) -> Iterator[Case]:
+    """The alternatives of the value at a path; none if there is no such field."""
     if not path:
         yield from (a for a in value if a.value.kind != "null")
         return
@@ -120,6 +120,8 @@ def _leaves(run: CompileContext, value: Value, path: tuple[str, ...]) -> Iterato
         typed = a.value
         if typed.kind not in ("map", "struct") or (typed.kind == "struct") != (typed.schema is not None):
             continue
-        table = open_struct(run, typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)])))
-        if table.schema is None or path[0] in table.fields:
-            yield from _leaves(run, only_when(a.when, table.get(path[0])), path[1:])
+        opened = open_struct(
+            context, typed if typed.opened or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
+        )
+        if opened.schema is None or path[0] in opened.fields:
+            yield from _leaves(context, only_when(a.when, opened.get(path[0])), path[1:])

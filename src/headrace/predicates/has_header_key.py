@@ -33,4 +33,4 @@ class HasHeaderKey(Predicate):
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether one of the headers has the name."""
-        return f"coalesce(array_contains({record.run.scope.bind(record.headers)}.key, {lit(self.name)}), false)"
+        return f"coalesce(array_contains({record.context.scope.bind(record.headers)}.key, {lit(self.name)}), false)"

@@ -1,4 +1,4 @@
-"""Predicates in Java: the host of plugins is asked about a record in the midst of a compiled chain."""
+"""Predicates in Java: the plugin host evaluates them within a compiled chain."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class JavaPredicate(ChainPlugin, Predicate):
-    """A predicate that the host of plugins asks."""
+    """A predicate that the plugin host evaluates."""
 
     def test(self, record: ConnectRecord) -> Sql:
-        """What the class says. Raises PluginError if there can be no instance of it."""
-        run = record.run
+        """The result of the Java class. Raises PluginError if no instance of the class can be created."""
+        context = record.context
         id = self.call_id("test", lambda: self._request(record))
         called = f"headrace_plugin_predicate({lit(id)}, {record_parts(record)})"
-        out = run.scope.bind(case([(run.reached(), called)]))
-        run.fail_with(f"{out}.failure")
+        out = context.scope.bind(case([(context.step_condition(), called)]))
+        context.fail_with(f"{out}.failure")
         return f"coalesce({out}.holds, false)"
 
     def _request(self, record: ConnectRecord) -> Mapping[str, Any]:

@@ -33,4 +33,4 @@ class Not(Combination):
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether it does not hold."""
-        return negated(record.run.scope.bind(self.parts[0].test(record))) or "true"
+        return negated(record.context.scope.bind(self.parts[0].test(record))) or "true"

@@ -43,7 +43,7 @@ class SqlPredicate(Predicate):
     )
 
     def reads(self) -> Sequence[tuple[str, ...]]:
-        """What the condition names."""
+        """The columns that the condition refers to."""
         return list(references(self.condition))
 
     def test(self, record: ConnectRecord) -> SqlText:
@@ -53,7 +53,7 @@ class SqlPredicate(Predicate):
 
 
 def boolean(column: Column, type_: DataType) -> Column:
-    """A condition as it is. Raises ConfigError for another type."""
+    """The fit of a condition: BOOLEAN. Raises ConfigError for another type."""
     from pyspark.sql.types import BooleanType, NullType
 
     if not isinstance(type_, (BooleanType, NullType)):

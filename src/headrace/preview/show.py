@@ -19,13 +19,13 @@ _COLUMNS = ("topic", "key", "value", "headers")
 _CHANGED, _BAD = "bold yellow", "bold red"
 
 
-def show(answer: Json, console: Console) -> None:
+def show(preview: Json, console: Console) -> None:
     """Print a preview (the form in `run`)."""
-    for number, record in enumerate(answer["records"], 1):
+    for number, record in enumerate(preview["records"], 1):
         console.print(_table(number, record))
         for part, schemas in record.get("schemas", {}).items():
             console.print(_schema(part, schemas))
-        console.print(Text(_outcome(record, answer["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
+        console.print(Text(_outcome(record, preview["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
         console.print()
 
 

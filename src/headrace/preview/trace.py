@@ -11,7 +11,7 @@ from headrace.preview.display import kinds, shown
 from headrace.preview.origin import Plan
 from headrace.preview.records import GivenRecord, as_bytes, notation
 from headrace.runtime.letter_values import from_bytes
-from headrace.transforms.chain import INPUT, Compiled, Seen, compile_chain
+from headrace.transforms.chain import INPUT, Compiled, RecordAfterStep, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.sql import Sql, call, lit
 
@@ -29,7 +29,7 @@ def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> l
     frame = _frame(spark, plan, records)
     schemas = {part: texts for part in ("key", "value") if (texts := _schemas(frame, plan, part))}
     compiled = _compiled(frame, plan, schemas)
-    steps = {f"step{n}": _step(compiled, seen) for n, seen in enumerate(compiled.seen)}
+    steps = {f"step{n}": _step(compiled, after_step) for n, after_step in enumerate(compiled.steps)}
     rows = replace(compiled, columns={**compiled.columns, **steps}).apply(frame, ["in_number"]).collect()
     texts = [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
     return [_with_schemas(trace, plan, record) for trace, record in zip(texts, records, strict=True)]
@@ -39,11 +39,11 @@ def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]
     """The chain that knows which schemas the records are written with; none is registered."""
     while True:
         compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
-        rows = compiled.apply(frame).select(*compiled.asks.values()).collect() if compiled.asks else []
-        asked = {part: {row[name] for row in rows} - {None} for part, name in compiled.asks.items()}
-        if not any(asked.values()):
+        rows = compiled.apply(frame).select(*compiled.request_columns.values()).collect() if compiled.request_columns else []
+        requests = {part: {row[name] for row in rows} - {None} for part, name in compiled.request_columns.items()}
+        if not any(requests.values()):
             return compiled
-        for part, texts in asked.items():
+        for part, texts in requests.items():
             compiled.learners[part].learn(sorted(texts), register=False)
 
 
@@ -101,8 +101,8 @@ def _schemas(frame: DataFrame, plan: Plan, part: str) -> list[str]:
     return list(dict.fromkeys(row["s"] for row in frame.selectExpr(f"{new} AS s").collect() if row["s"] is not None))
 
 
-def _step(compiled: Compiled, seen: Seen) -> Sql:
-    record, scope = seen.record, compiled.scope
+def _step(compiled: Compiled, after_step: RecordAfterStep) -> Sql:
+    record, scope = after_step.record, compiled.scope
     parts = {
         "topic": record.topic,
         "partition": record.partition,
@@ -113,17 +113,17 @@ def _step(compiled: Compiled, seen: Seen) -> Sql:
     }
     # what cannot be read has no parts: they are asked for only where the record is there
     struct = call("named_struct", *(x for name, sql in parts.items() for x in (lit(name), sql)))
-    parts_if_alive = struct if seen.alive is None else f"CASE WHEN {seen.alive} THEN {struct} END"
+    parts_if_alive = struct if after_step.reached_when is None else f"CASE WHEN {after_step.reached_when} THEN {struct} END"
     dropped = "true" if record.dropped is None else record.dropped
-    return call("named_struct", "'record'", parts_if_alive, "'applied'", seen.applied or "true", "'dropped'", dropped)
+    return call("named_struct", "'record'", parts_if_alive, "'applied'", after_step.applied or "true", "'dropped'", dropped)
 
 
 def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
     failure = row["failure"] and {name: row["failure"][name] for name in ("step", "class", "message", "cause")}
     steps, dropped_by = [], None
-    for n, (seen, stage) in enumerate(zip(compiled.seen, [None, *stages], strict=True)):
-        fails = failure is not None and (failure["step"] == seen.step or (n == 0 and failure["step"].startswith("input.")))
-        step = _shown_step(row[f"step{n}"], seen, stage)
+    for n, (after_step, stage) in enumerate(zip(compiled.steps, [None, *stages], strict=True)):
+        fails = failure is not None and (failure["step"] == after_step.step or (n == 0 and failure["step"].startswith("input.")))
+        step = _shown_step(row[f"step{n}"], after_step, stage)
         if fails:
             step["failed"], step["record"] = True, None
         steps.append(step)
@@ -136,29 +136,29 @@ def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
     return {"steps": steps, "outcome": outcome, "dropped_by": dropped_by, "failure": failure, "output": output}
 
 
-def _shown_step(row: Any, seen: Seen, stage: Stage | None) -> Json:
-    step: Json = {"step": seen.step}
+def _shown_step(row: Any, after_step: RecordAfterStep, stage: Stage | None) -> Json:
+    step: Json = {"step": after_step.step}
     if stage is not None:
         predicate = None
         if stage.predicate is not None:
-            held = row["applied"] != stage.negate
-            predicate = {"alias": stage.predicate_alias, "negate": stage.negate, "held": held}
+            holds = row["applied"] != stage.negate
+            predicate = {"alias": stage.predicate_alias, "negate": stage.negate, "held": holds}
         step |= {
             "type": getattr(stage.transformation, "plugin_name", type(stage.transformation).__name__),
             "predicate": predicate,
         }
-    gone = row["dropped"]
-    record = None if gone or row["record"] is None else _shown_record(row["record"], seen)
-    return step | {"applied": row["applied"], "dropped": gone, "failed": False, "record": record}
+    dropped = row["dropped"]
+    record = None if dropped or row["record"] is None else _shown_record(row["record"], after_step)
+    return step | {"applied": row["applied"], "dropped": dropped, "failed": False, "record": record}
 
 
-def _shown_record(row: Any, seen: Seen) -> Json:
+def _shown_record(row: Any, after_step: RecordAfterStep) -> Json:
     return {
         "topic": row["topic"],
         "partition": row["partition"],
         "timestamp": row["timestamp"],
-        "key": _part(row["key"], kinds(seen.record.key)),
-        "value": _part(row["value"], kinds(seen.record.value)),
+        "key": _part(row["key"], kinds(after_step.record.key)),
+        "value": _part(row["value"], kinds(after_step.record.value)),
         "headers": _headers(row["headers"]),
     }
 

@@ -73,7 +73,7 @@ class TaskChain:
     @property
     def learns(self) -> bool:
         """Whether a batch has to be looked at for new schemas before it can be transformed."""
-        return any(self._new(part) is not None for part in self._known) or bool(self.compiled().asks)
+        return any(self._new(part) is not None for part in self._known) or bool(self.compiled().request_columns)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
         """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
@@ -100,7 +100,7 @@ class TaskChain:
         with self._asking():
             if any(self._new(part) is not None for part in self._known):
                 self._learn_readings(incoming)
-            while (asks := self.compiled().asks) and self._ask(incoming, asks):
+            while (columns := self.compiled().request_columns) and self._ask(incoming, columns):
                 pass
 
     def renew(self) -> bool:
@@ -125,12 +125,14 @@ class TaskChain:
             )
         self._learn([{part: text} for part in columns for text in sorted(row[part])])
 
-    def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
+    def _ask(self, incoming: DataFrame, columns: Mapping[str, str]) -> bool:
         """Find out what records of a batch need before they can be written; returns whether there was anything.
 
         In the order of the records: a registry may take a schema only after the one before.
         """
-        texts = f"stack({len(asks)}, {', '.join(f'{lit(part)}, {column}' for part, column in asks.items())}) AS (part, text)"
+        texts = (
+            f"stack({len(columns)}, {', '.join(f'{lit(part)}, {column}' for part, column in columns.items())}) AS (part, text)"
+        )
         frame = self.compiled().apply(incoming).selectExpr("monotonically_increasing_id() AS place", texts)
         first = filter_here(frame, "text IS NOT NULL").groupBy("part", "text").min("place").orderBy("min(place)")
         if not (rows := first.collect()):
@@ -279,8 +281,8 @@ class FeedChain(TaskChain):
             report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value")) if compiled.fails else "string(NULL)"
         )
         out |= {"failure": failed}
-        if reads or compiled.asks:
-            out["need"] = call("coalesce", *(["unread"] if reads else []), self._unwritten(compiled.asks))
+        if reads or compiled.request_columns:
+            out["need"] = call("coalesce", *(["unread"] if reads else []), self._unwritten(compiled.request_columns))
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
 
     def _with_unread(self, incoming: DataFrame) -> DataFrame:
@@ -290,12 +292,12 @@ class FeedChain(TaskChain):
         whole = {part: str(getattr(self._reading, part).schema_in(f"in_{part}", ())) for part in new}
         return incoming.selectExpr("*", f"CASE WHEN {unknown} THEN {_object(whole)} END AS unread")
 
-    def _unwritten(self, asks: Mapping[str, str]) -> Sql:
+    def _unwritten(self, request_columns: Mapping[str, str]) -> Sql:
         """What has to be known before a record can be written, as JSON with the number of the chain."""
-        if not asks:
+        if not request_columns:
             return "string(NULL)"
-        is_wanted = " OR ".join(f"{column} IS NOT NULL" for column in asks.values())
-        members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in asks.items()}}
+        is_wanted = " OR ".join(f"{column} IS NOT NULL" for column in request_columns.values())
+        members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in request_columns.items()}}
         return f"CASE WHEN {is_wanted} THEN {_object(members)} END"
 
     def plan(self, columns: DataFrame) -> Any | str:
@@ -309,7 +311,7 @@ class FeedChain(TaskChain):
 
     def literals(self) -> dict[str, str]:
         """What is known for writing keys and values now, as it stands in a plan."""
-        return {part: known() for part, known in self.compiled().known.items()}
+        return {part: known() for part, known in self.compiled().learned_schemas.items()}
 
     def knows(self, need: Mapping[str, Any]) -> bool:
         """Whether it knows the schemas of a record."""
@@ -318,7 +320,7 @@ class FeedChain(TaskChain):
     def outdates_plan(self, need: Mapping[str, Any]) -> bool:
         """Whether a plan has to be made again to know this: not for what stands in it as a literal (`literals`)."""
         parts = {name.removeprefix(WANTED) for name in need if name.startswith(WANTED)}
-        return not self.knows(need) or not parts <= self.compiled().known.keys()
+        return not self.knows(need) or not parts <= self.compiled().learned_schemas.keys()
 
     @property
     def is_full(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.metrics.events import Batch
 from headrace.runtime.tolerance import Tolerance
-from headrace.values.scope import counted
+from headrace.values.scope import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,11 +29,11 @@ class RecordCounts:
 
     def reading(self, frame: DataFrame) -> DataFrame:
         """The frame, each of whose records counts as read when it passes."""
-        return counted(frame, self._read.id())
+        return count_rows(frame, self._read.id())
 
     def writing(self, frame: DataFrame) -> DataFrame:
         """The frame, each of whose records counts as written, dead letters too."""
-        return counted(frame, self._written.id())
+        return count_rows(frame, self._written.id())
 
     def begin(self) -> None:
         """A batch begins."""

@@ -1,4 +1,4 @@
-"""Transformations: one file for each; chain.py compiles those of a connector. Users write their own as a ColumnTransform."""
+"""Transformations, one module each; chain.py compiles those of a connector. Users write their own as a ColumnTransform."""
 
 from headrace.transforms.arrow_transform import ArrowTransform
 from headrace.transforms.column_transform import ColumnTransform

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class ArrowTransform(UserTransform):
-    """A transform of one's own in Python code that runs for every batch: `transforms.<alias>.type=my_module.MyTransform`.
+    """A user's transform in Python code that runs for every batch: `transforms.<alias>.type=my_module.MyTransform`.
 
     This is slower than all other transforms: every value is written as JSON text, moved from the JVM to a Python process and
-    back through Arrow, and parsed again. Take it for what Spark's functions cannot do (a Python library, say), and
-    `ColumnTransform` or `headrace.transforms.Sql` for all else.
+    back through Arrow, and parsed again. Use it for what Spark's functions cannot do (a Python library, say), and
+    `ColumnTransform` or `headrace.transforms.Sql` for everything else.
 
         class Redacted(ArrowTransform):
             def apply(self, values: pa.Array) -> pa.Array:
@@ -42,7 +42,7 @@ class ArrowTransform(UserTransform):
         """Return the new values for a batch, as many as were given; both are arrays of JSON texts (string), null for null.
 
         Runs in Python processes of the executors: the object is pickled, its module has to be importable there. If it raises,
-        it is called again for each record alone, and those for which it raises again fail. The result has no schema.
+        it is called again for each single record, and the records for which it raises again fail. The result has no schema.
         """
 
     def stage(self) -> Transformation:
@@ -51,7 +51,7 @@ class ArrowTransform(UserTransform):
 
 
 class OfArrow(Transformation):
-    """Makes an ArrowTransform a stage of a chain."""
+    """The transformation of a chain that calls an ArrowTransform."""
 
     def __init__(self, user: ArrowTransform) -> None:
         super().__init__({})
@@ -59,27 +59,27 @@ class OfArrow(Transformation):
         self.routes = "no"
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The part is made of itself."""
+        """The part comes from itself."""
         return record.opaque((self.user.target,), (self.user.target,))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Send the part through Python."""
+        """Transform the part by the user's `apply`, in Python processes of the executors."""
         from pyspark.sql import functions as F
 
         if find_spec("pyarrow") is None:
             raise ConfigError(f"{type(self.user).__qualname__} needs the package pyarrow: pip install 'headrace[arrow]'")
-        run, target, name = record.run, self.user.target, type(self.user).__qualname__
+        context, target, name = record.context, self.user.target, type(self.user).__qualname__
         udf: Any = F.arrow_udf(_batches(self.user.apply), "text string, error string")  # type: ignore[call-overload]
-        text = json_text(run, getattr(record, target))
-        place = run.scope.bind_named({target: text}, {"udf": udf(F.col(target))})["udf"]
-        run.fail(f"({place}.error IS NOT NULL)", lit(f"{name} failed"), cause=f"{place}.error")
-        return replace(record, **{target: results.json(run, f"{place}.text")})
+        text = json_text(context, getattr(record, target))
+        place = context.scope.bind_named({target: text}, {"udf": udf(F.col(target))})["udf"]
+        context.fail(f"({place}.error IS NOT NULL)", lit(f"{name} failed"), cause=f"{place}.error")
+        return replace(record, **{target: results.json(context, f"{place}.text")})
 
 
 def _batches(apply: Callable[[pa.Array], pa.Array]) -> Callable[[pa.Array], pa.Array]:
-    """A function for Spark: the texts that `apply` gives, and what went wrong with each."""
+    """A function for Spark's `arrow_udf`: for each value the text that `apply` returns, or the error."""
 
-    def run(values):  # type: ignore[no-untyped-def]  # Spark would take annotations for types of its own
+    def transform_batch(values):  # type: ignore[no-untyped-def]  # Spark would take annotations for types of its own
         import pyarrow as pa
 
         def run_batch(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
@@ -96,9 +96,9 @@ def _batches(apply: Callable[[pa.Array], pa.Array]) -> Callable[[pa.Array], pa.A
 
         try:
             texts, errors = run_batch(values)
-        except Exception:  # of which record it is the fault shows when each is tried alone
+        except Exception:  # each record is tried alone, to find those that fail
             tried = [run_record(values.slice(i, 1)) for i in range(len(values))]
             texts, errors = [t[0] for t, _ in tried], [e[0] for _, e in tried]
         return pa.StructArray.from_arrays([pa.array(texts, pa.string()), pa.array(errors, pa.string())], ["text", "error"])
 
-    return run
+    return transform_batch

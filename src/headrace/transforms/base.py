@@ -1,4 +1,4 @@
-"""What a transformation is: a function from record to record, built of Columns (Kafka's `Transformation`)."""
+"""The base of transformations: a function from record to record, compiled to Columns (Kafka's `Transformation`)."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 class Transformation(Config, ABC):
     """One stage of a connector's chain; its options are attributes (`headrace.config.option`).
 
-    It is made of the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError.
+    Created from the settings under `transforms.<alias>.`, without the prefix; unknown keys are ignored. Raises ConfigError.
     """
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
     examples: ClassVar[Sequence[Example]] = ()
-    """What it does; printed in the docs, and run by a test."""
+    """Configurations with a record before and after; printed in the docs, and run by a test."""
     prefix: str = ""
-    """Where the options stand in the connector's configuration (`transforms.<alias>.`), for messages."""
+    """The prefix of its options in the connector's configuration (`transforms.<alias>.`), for messages."""
     routes: Literal["no", "by topic", "by record"] = "by record"
     """Whether the topic may change, and whether the old topic alone decides the new one."""
     drops: ClassVar[bool] = False
-    """Whether it takes out every record that it is applied to."""
+    """Whether it drops every record that it is applied to."""
 
     @abstractmethod
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the transformed record; runs once, on the driver, when the stream is defined."""
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """Return what the columns are made of after it; by default every part may be made of all of the record."""
+        """Return the lineage of the record after it; by default every part may come from the whole record."""
         return record.opaque()
 
 
 class PartTransformation(Transformation):
-    """A transformation that there is twice: `…$Key` changes a record's key, `…$Value` its value."""
+    """A transformation with two classes: `…$Key` changes a record's key, `…$Value` its value."""
 
     routes = "no"
     target: ClassVar[Literal["key", "value"]]
@@ -60,7 +60,7 @@ P = TypeVar("P", bound="type[PartTransformation]")
 def key_and_value(name: str) -> Callable[[P], P]:
     """Class decorator: register `<name>$Key` and `<name>$Value`, subclasses that differ in `target` (`cls.Key`, `cls.Value`).
 
-    name: full name of Kafka's outer class, which is known as one that cannot be used itself.
+    name: full name of Kafka's outer class, which is registered as abstract.
     """
 
     def register(cls: P) -> P:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
-"""What can be cast to."""
+"""The target types of a cast."""
 _OTHER_TYPES = ("bytes", "array", "map", "struct")
 
 
 def _parse_spec(spec: list[str]) -> dict[str | None, str]:
-    """Field → type; None is the whole value. Raises ConfigError in Kafka's words (the odd option names are its own)."""
+    """Field → type; None is the whole value. Raises ConfigError with Kafka's message, which names the option `renames`."""
     casts: dict[str | None, str] = {}
     for item in spec:
         parts = java_split(item, ":")
@@ -95,7 +95,7 @@ class Cast(PartTransformation):
         return {field: kind for field, kind in self.spec.items() if field is not None}
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The fields come of themselves."""
+        """Each field that is cast comes from itself."""
         part = record[self.target]
         if self.whole is not None:
             return record.with_part(self.target, part.by(Influence.TRANSFORMATION))
@@ -103,48 +103,50 @@ class Cast(PartTransformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Cast; null stays null."""
-        run, value = record.run, getattr(record, self.target)
+        context, value = record.context, getattr(record, self.target)
         if self.whole is not None:
-            return replace(record, **{self.target: mapped(value, partial(self._to_integer, run, self.whole))})
+            return replace(record, **{self.target: mapped(value, partial(self._to_integer, context, self.whole))})
         cases = [a for a in value if a.value.kind == "null"]
         structs = []
         for a in value:
             schema = a.value.schema
-            if schema is not None and schema.type != "struct":  # Kafka looks for the schema's fields before it looks at the value
-                run.fail(all_of(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
+            if schema is not None and schema.type != "struct":  # Kafka lists the schema's fields before it checks the value
+                context.fail(all_of(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
                 cases.append(a)
             else:
                 structs.append(a)
-        for when, _, table in members(run, tuple(structs), "cast types", null_passes=True):
-            with run.only(when):
-                changed = self._map(run, table) if table.schema is None else self._struct(run, table)
+        for when, _, opened in members(context, tuple(structs), "cast types", null_passes=True):
+            with context.where(when):
+                changed = self._map(context, opened) if opened.schema is None else self._struct(context, opened)
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _map(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
+    def _map(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         for name, kind in self.casts.items():
-            if table.rest is not None and table.rest_when is None and name not in table.fields:
-                table = table.with_field(name, casting.json_member(run, table.rest, name, kind))
+            if opened.untouched is not None and opened.untouched_when is None and name not in opened.fields:
+                opened = opened.with_field(name, casting.json_member(context, opened.untouched, name, kind))
                 continue
-            cast = mapped(table.get(name), lambda when, typed, kind=kind: casting.cast(run, when, typed, kind))
-            table = table.with_field(name, or_null(cast))
-        return table
+            cast = mapped(opened.get(name), lambda when, typed, kind=kind: casting.cast(context, when, typed, kind))
+            opened = opened.with_field(name, or_null(cast))
+        return opened
 
-    def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
-        assert table.schema
-        changed = copy_struct(table, self.replace_null_with_default)
+    def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
+        assert opened.schema
+        changed = copy_struct(opened, self.replace_null_with_default)
         for name, kind in self.casts.items():
             if name in changed.fields:
-                cast = mapped(changed.fields[name], lambda when, typed, kind=kind: casting.with_schema(run, when, typed, kind))
+                cast = mapped(
+                    changed.fields[name], lambda when, typed, kind=kind: casting.with_schema(context, when, typed, kind)
+                )
                 changed = changed.with_field(name, cast)
-        return replace(changed, schema=table.schema.with_fields({}).same_but(optional=table.schema.optional))
+        return replace(changed, schema=opened.schema.with_fields({}).same_but(optional=opened.schema.optional))
 
-    def _to_integer(self, run: CompileContext, kind: str, when: Sql | None, typed: TypedValue) -> TypedValue | Value:
+    def _to_integer(self, context: CompileContext, kind: str, when: Sql | None, typed: TypedValue) -> TypedValue | Value:
         if typed.kind == "null":
             return typed
         if typed.schema is None:
-            return casting.cast(run, when, typed, kind)
-        cast = casting.with_schema(run, when, typed, kind)
+            return casting.cast(context, when, typed, kind)
+        cast = casting.with_schema(context, when, typed, kind)
         old = typed.schema
         assert cast.schema
         same = cast.schema.same_but(name=old.name, version=old.version, doc=old.doc, parameters=old.parameters)

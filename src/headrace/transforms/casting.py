@@ -1,4 +1,4 @@
-"""Casts of typed values (Kafka's `Cast.castValueToType`), whatever the transformation that asks for one."""
+"""Casts of typed values (Kafka's `Cast.castValueToType`)."""
 
 from __future__ import annotations
 
@@ -18,60 +18,60 @@ _SUPPORTED = "supported types are [INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, 
 _FROM = {"map": "MAP", "list": "ARRAY", "struct": "STRUCT"}
 
 
-def cast(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
-    """The value as the target's kind, without schema; what cannot be cast is a fault of the records of the condition."""
+def cast(context: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
+    """The value cast to a kind, without schema. when: the condition of its records, which fail if it cannot be cast."""
     kind = typed.kind
     if kind == "null":
         return typed
     if kind in _FROM:
         name = typed.schema.type.upper() if typed.schema else _FROM[kind]
-        run.fail(_there(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
+        context.fail(_there(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
         return TypedValue(target, _null(target))
     if typed.schema is None and kind == "date":
         message = (
             f"Cast transformation was passed a value of type class {typed.java} which is not supported by Connect's data API"
         )
-        run.fail(when, lit(message))
+        context.fail(when, lit(message))
         return TypedValue(target, _null(target))
     if kind == "bytes" and target != "string":
-        run.fail(_there(when, typed), lit("Unexpected type in Cast transformation: class [B"))
+        context.fail(_there(when, typed), lit("Unexpected type in Cast transformation: class [B"))
         return TypedValue(target, _null(target))
     if target == "string":
         return TypedValue(target, _text(typed))
     if target == "boolean":
         return TypedValue(target, _boolean(typed))
-    return TypedValue(target, _number(run, when, typed, target))
+    return TypedValue(target, _number(context, when, typed, target))
 
 
-def json_member(run: CompileContext, reader: JsonReader, name: str, target: str) -> Value:
-    """A member of a JSON object cast, as one call for all the kinds that it may have: the same as `cast` of each of them."""
+def json_member(context: CompileContext, reader: JsonReader, name: str, target: str) -> Value:
+    """A member of a JSON object cast by one call for all its possible kinds; same result as `cast` of each of them."""
     suffix = reader.member(name)
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
     arguments = [k, n, d, f"coalesce({s}, '')"]
     if target in kinds.BITS:
         arguments.append(str(kinds.BITS[target]))
     function = {"float64": "double", "float32": "float", "boolean": "boolean", "string": "text"}.get(target, "long")
-    result = run.scope.bind(call(f"headrace_json_{function}", *arguments))
+    result = context.scope.bind(call(f"headrace_json_{function}", *arguments))
     present, absent = kind_in(k, range(2, KINDS)), kind_in(k, (0, 1))
     for number, kind in ((6, "ARRAY"), (7, "MAP")):
-        run.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
+        context.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
     message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
     cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
-    run.fail(all_of(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
+    context.fail(all_of(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
     return (Case(absent, NULL), Case(present, TypedValue(target, result)))
 
 
-def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
-    """The same with a schema: optional as it was, its default cast too; name, version, doc and parameters are gone."""
+def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
+    """The value cast, with a schema: `optional` and the (cast) default are kept; name, version, doc and parameters are not."""
     assert typed.schema is not None
-    result = cast(run, when, typed, target)
+    result = cast(context, when, typed, target)
     schema = Schema(target, typed.schema.optional)
     if typed.schema.default is not None:
         try:
             schema = schema.same_but(default=_default(typed.schema, target))
         except ValueError:
             message = f"Value ({typed.schema.default}) was out of range for requested data type"
-            run.fail(
+            context.fail(
                 when, lit(message), cause=lit(f'java.lang.NumberFormatException: For input string: "{typed.schema.default}"')
             )
     return TypedValue(target, result.sql if result.kind != "null" else _null(target), schema)
@@ -95,7 +95,7 @@ def _text(typed: TypedValue) -> Sql:
 
 
 def _encoded(typed: TypedValue) -> Sql:
-    """A date as the integer that its schema stands for."""
+    """A date as the integer that encodes it by its schema."""
     days = typed.schema is not None and typed.schema.name == DATE
     return epoch_days(typed.sql) if days else typed.sql
 
@@ -119,7 +119,7 @@ def _integral(typed: TypedValue, target: str) -> Sql:
     return call("headrace_double_long", f"double({typed.sql})", bits)
 
 
-def _number(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> Sql:
+def _number(context: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> Sql:
     is_float = target in ("float32", "float64")
     if typed.kind == "boolean":
         as_number = case([(f"({typed.sql})", "1L"), (f"(NOT {typed.sql})", "0L")])
@@ -127,10 +127,10 @@ def _number(run: CompileContext, when: Sql | None, typed: TypedValue, target: st
     if typed.kind == "string":
         function = {"float32": "headrace_parse_float", "float64": "headrace_parse_double"}.get(target)
         bits = [] if is_float else [str(kinds.BITS[target])]
-        parsed = run.scope.bind(case([(when, call(function or "headrace_parse_long", typed.sql, *bits))]))
+        parsed = context.scope.bind(case([(when, call(function or "headrace_parse_long", typed.sql, *bits))]))
         message = call("concat", lit("Value ("), typed.sql, lit(") was out of range for requested data type"))
         cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), typed.sql, lit('"'))
-        run.fail(all_of(when, f"({typed.sql} IS NOT NULL AND {parsed} IS NULL)"), message, cause=cause)
+        context.fail(all_of(when, f"({typed.sql} IS NOT NULL AND {parsed} IS NULL)"), message, cause=cause)
         return parsed
     if is_float:
         number = _encoded(typed) if typed.kind == "date" else typed.sql
@@ -145,7 +145,7 @@ def _java(target: str) -> str:
 
 
 def _default(schema: Schema, target: str) -> Any:
-    """A default in its JSON form, cast: the few kinds that there are, without a record."""
+    """The default of a schema cast to the target type, in its JSON form. Raises ValueError."""
     value, kind = schema.default, kinds.of_schema(schema)
     if target == "string":
         if kind == "date":

@@ -1,6 +1,6 @@
-"""A connector's chain, compiled: converters, transformations and predicates as one pass of Spark SQL.
+"""Compiles a connector's chain: converters, transformations and predicates become one pass of Spark SQL.
 
-The frame that comes in has the columns of INPUT; `Compiled.apply` adds those of OUTPUT. Nothing runs here.
+The input frame has the columns of INPUT; `Compiled.apply` adds those of OUTPUT. No Spark job runs here.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 INPUT = ("in_topic", "in_partition", "in_offset", "in_timestamp", "in_key", "in_value", "in_headers")
 """string; int; bigint; bigint, ms since the epoch or NULL; binary; binary; array<struct<key:string,value:binary>> or NULL."""
 OUTPUT = ("topic", "partition", "timestamp", "key", "value", "headers", "failure", "dropped")
-"""The record as it is to be written, in the types of INPUT; failure: struct<step,class,message,cause> (strings), NULL if nothing
-failed; dropped: whether a filter took it out."""
+"""The record to write, in the types of INPUT; failure: struct<step,class,message,cause> (strings), NULL if no step failed;
+dropped: whether a filter has dropped it."""
 
 NO_HEADERS = f"cast(array() as {HEADERS_TYPE})"
 """An empty list of headers."""
@@ -34,7 +34,7 @@ NO_HEADERS = f"cast(array() as {HEADERS_TYPE})"
 
 @dataclass(frozen=True)
 class Converters(Writers):
-    """Those of a connector's keys, values and headers."""
+    """The converters of a connector's keys, values and headers."""
 
     key: Converter
     value: Converter
@@ -43,7 +43,9 @@ class Converters(Writers):
 
 @dataclass(frozen=True)
 class Readers:
-    """What reads a connector's keys, values and headers: its converters, or none where the source gives typed columns."""
+    """The readers of a connector's keys, values and headers: its converters, or `TypedColumn` where the source has typed
+    columns.
+    """
 
     key: ConverterReader
     value: ConverterReader
@@ -51,38 +53,37 @@ class Readers:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A record after a step: `applied` is when the step was, for a stage with a predicate."""
+class RecordAfterStep:
+    """A record after a step. applied: the condition under which a stage with a predicate is applied, None: always."""
 
     step: str
     record: ConnectRecord
-    alive: Sql | None
+    reached_when: Sql | None
     applied: Sql | None = None
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A chain, ready for any frame."""
+    """A compiled chain, which can be applied to any frame with the columns of INPUT."""
 
     scope: Scope
     columns: Mapping[str, Sql]
     fails: bool
     """Whether a record can fail at all."""
-    seen: tuple[Seen, ...] = field(default=())
-    """The record after it was read and after every stage, for those who want to show it (expressions over the columns that
-    `scope` adds).
+    steps: tuple[RecordAfterStep, ...] = field(default=())
+    """The record after it was read and after every stage, for a preview: expressions over the columns that `scope` adds."""
+    learned_schemas: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    """For `key` and `value`: returns the literal of the schemas learned for writing (`CompileContext.request_schema`)."""
+    request_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns besides OUTPUT, by requester: the schema that has to be learned before a record can be written, as text, or NULL.
     """
-    known: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    """For `key` and `value`, what gives the literal of what is known for writing (`CompileContext.ask`)."""
-    asks: Mapping[str, str] = field(default_factory=dict)
-    """The columns that are there beside OUTPUT, by what asks: texts of what has to be known before a record can be written."""
     learners: Mapping[str, Learner] = field(default_factory=dict)
-    """Who has asked, by the same names."""
+    """The requesters of `request_columns`, by the same names."""
 
     def apply(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The frame's records after the chain: columns `keep` of the frame, then OUTPUT.
 
-        Those that are asked for, too. Records that a filter took out are gone, unless the chain was compiled to show them.
+        `request_columns` too. Records that a filter has dropped are left out, unless the chain was compiled with `show`.
         """
         columns = [f"{sql} AS {name}" for name, sql in self.columns.items()]
         return self.scope.apply(frame).selectExpr(*keep, *columns)
@@ -99,69 +100,69 @@ def compile_chain(
 ) -> Compiled:
     """Compile a chain.
 
-    schemas: for "key" and "value" the schema texts that records may carry (`Converter.schema_in`); sink: the record has an
-    offset, as a sink's has; show: records that a filter takes out are kept; chain: see CompileContext.
+    schemas: for "key" and "value" the schema texts that records may carry (`Converter.schema_in`); sink: records have offsets;
+    show: records that a filter drops stay in the result; chain: see CompileContext.
     """
     scope = Scope()
-    run = CompileContext(scope, chain)
-    record = _read(run, reading, writing, schemas or {}, sink)
-    seen = [Seen("input", record, run.alive)]
+    context = CompileContext(scope, chain)
+    record = _read(context, reading, writing, schemas or {}, sink)
+    steps = [RecordAfterStep("input", record, context.reached_when)]
     for stage in stages if show else join_java_stages(stages):
-        if run.incomplete:
+        if context.incomplete:
             break
-        record, applied = _staged(run, stage, record, show)
-        seen.append(Seen(f"transform:{stage.alias}", record, run.alive, applied))
-    dropped, run.topic = record.dropped, record.topic
+        record, applied = _staged(context, stage, record, show)
+        steps.append(RecordAfterStep(f"transform:{stage.alias}", record, context.reached_when, applied))
+    dropped, context.topic = record.dropped, record.topic
     if writing.topic_prefix:
-        run.topic = scope.bind(concat(lit(writing.topic_prefix), record.topic))
-    with run.step("output.headers"):
+        context.topic = scope.bind(concat(lit(writing.topic_prefix), record.topic))
+    with context.step("output.headers"):
         registered = [part for part in ("key", "value") if getattr(writing, part).registers]
-        run.headers = scope.bind(without_schema_ids(record.headers, registered))
-    with run.step("output.key"):
-        key = scope.bind(writing.key.write(run, record.key))
-    with run.step("output.value"):
-        value = scope.bind(writing.value.write(run, record.value))
-    values = (record.topic, record.partition, record.timestamp, key, value, run.headers, run.failure(), dropped or "true")
+        context.headers = scope.bind(without_schema_ids(record.headers, registered))
+    with context.step("output.key"):
+        key = scope.bind(writing.key.write(context, record.key))
+    with context.step("output.value"):
+        value = scope.bind(writing.value.write(context, record.value))
+    values = (record.topic, record.partition, record.timestamp, key, value, context.headers, context.failure(), dropped or "true")
     columns: dict[str, Sql] = dict(zip(OUTPUT, values, strict=True))
-    asked = {part: sql for part, sql in run.asked.items() if part in run.learners or not run.incomplete}
-    asks = {part: f"{part}_wanted" for part in asked}
-    columns |= {asks[part]: sql for part, sql in asked.items()}
-    learners = {part: run.learners.get(part) or getattr(writing, part) for part in asked}
-    known = {part: run.known[part] for part in asked if part in run.known}
-    return Compiled(scope, columns, bool(run.failures), tuple(seen), known, asks, learners)
+    requests = {part: sql for part, sql in context.schema_requests.items() if part in context.learners or not context.incomplete}
+    request_columns = {part: f"{part}_schema_request" for part in requests}
+    columns |= {request_columns[part]: sql for part, sql in requests.items()}
+    learners = {part: context.learners.get(part) or getattr(writing, part) for part in requests}
+    learned_schemas = {part: context.learned_schemas[part] for part in requests if part in context.learned_schemas}
+    return Compiled(scope, columns, bool(context.failures), tuple(steps), learned_schemas, request_columns, learners)
 
 
 def _read(
-    run: CompileContext, reading: Converters | Readers, writing: Writers, schemas: Mapping[str, Sequence[str]], sink: bool
+    context: CompileContext, reading: Converters | Readers, writing: Writers, schemas: Mapping[str, Sequence[str]], sink: bool
 ) -> ConnectRecord:
-    with run.step("input.key"):
-        key = reading.key.read(run, "in_key", schemas.get("key", ()))
-    with run.step("input.value"):
-        value = reading.value.read(run, "in_value", schemas.get("value", ()))
-    with run.step("input.headers"):
-        headers = reading.header.read(run, f"coalesce({run.headers}, {NO_HEADERS})")
+    with context.step("input.key"):
+        key = reading.key.read(context, "in_key", schemas.get("key", ()))
+    with context.step("input.value"):
+        value = reading.value.read(context, "in_value", schemas.get("value", ()))
+    with context.step("input.headers"):
+        headers = reading.header.read(context, f"coalesce({context.headers}, {NO_HEADERS})")
     offset = "in_offset" if sink else None
     return ConnectRecord(
-        run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header
+        context, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header
     ).with_bound_columns()
 
 
-def _staged(run: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
-    """The record after a stage, and when the stage was applied (None: always)."""
+def _staged(context: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
+    """The record after a stage, and the condition under which the stage is applied (None: always)."""
     applies: Sql | None = None
-    with run.step(f"transform:{stage.alias}"):
+    with context.step(f"transform:{stage.alias}"):
         if stage.predicate is not None:
             holds = stage.predicate.test(record)
-            applies = run.scope.bind(f"(NOT {holds})" if stage.negate else holds)
-        with run.only(applies):
+            applies = context.scope.bind(f"(NOT {holds})" if stage.negate else holds)
+        with context.where(applies):
             changed = stage.transformation.apply(replace(record, dropped=NEVER))
     merged = _merged(applies, changed, record).with_bound_columns()
     if changed.dropped != NEVER:
-        taken = all_of(run.alive, applies, changed.dropped)
-        merged = replace(merged, dropped=run.scope.bind(_or(record.dropped, taken)))
+        filtered = all_of(context.reached_when, applies, changed.dropped)
+        merged = replace(merged, dropped=context.scope.bind(_or(record.dropped, filtered)))
         if not show:
-            run.scope.keep(negated(taken) or "true")
-        run.drop(all_of(applies, changed.dropped))
+            context.scope.filter_rows(negated(filtered) or "true")
+        context.drop(all_of(applies, changed.dropped))
     return merged, applies
 
 

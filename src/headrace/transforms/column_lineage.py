@@ -1,7 +1,7 @@
-"""Of which columns of the record that comes in each column of the record that goes out is made, as a chain's stages say. Pure.
+"""Column lineage of a chain: the input columns that each output column comes from, by the settings of its stages. Pure.
 
 A column is a part of the record, or a field of its key, value or headers: `value.address.city`. Fields that no setting of the
-chain names are together `value.*`.
+chain names are listed together as `value.*`.
 """
 
 from __future__ import annotations
@@ -15,104 +15,104 @@ Path = tuple[str, ...]
 
 
 class Influence(IntEnum):
-    """How a column comes of another; of several on the way, the greatest counts."""
+    """How an input column influences an output column; of several steps, the greatest counts."""
 
     IDENTITY = 0
-    """It is the same."""
+    """The output column is a copy of it."""
     TRANSFORMATION = 1
-    """It is made of it."""
+    """The output column is computed from it."""
     MASKED = 2
-    """It stands in its place, and says nothing of it."""
+    """The output column replaces it by a constant."""
     CONDITION = 3
     """It decides whether the column is changed (a predicate)."""
     FILTER = 4
-    """It decides whether the record is there at all."""
+    """It decides whether the record is dropped."""
 
 
 @dataclass(frozen=True)
 class ColumnOrigin:
-    """Of what a column is made: a column of the record that came in, and how."""
+    """An origin of a column: a column of the input record, and its influence."""
 
     path: Path
     influence: Influence = Influence.IDENTITY
 
     def below(self, steps: Path) -> ColumnOrigin:
-        """Of a field of it; what is no more the same has no fields that are."""
+        """The origin of a field of the column; the fields of a changed column have the origin of the whole column."""
         return self if self.influence else replace(self, path=(*self.path, *steps))
 
     def by(self, influence: Influence) -> ColumnOrigin:
-        """Of what is made of the column in turn."""
+        """The origin after a further step with this influence."""
         return replace(self, influence=max(self.influence, influence))
 
 
 @dataclass(frozen=True)
 class ColumnLineage:
-    """A part of a record, or a field: what it is made of, and which of its fields are made of something else."""
+    """The origins of a part of a record, or of a field, and those of its fields that differ."""
 
     origins: frozenset[ColumnOrigin] = frozenset()
-    """Of the whole, and of every field that `fields` does not name."""
+    """The origins of the whole, and of every field that `fields` does not name."""
     fields: Mapping[str, ColumnLineage | None] = field(default_factory=dict)
-    """By name; None: taken out."""
+    """By name; None: removed."""
     closed: bool = False
-    """Whether there are no fields but those."""
+    """Whether it has no other fields than `fields`."""
     delimiter: str | None = None
-    """Between the names of nested fields that have become one name (Flatten)."""
+    """The delimiter of flattened field names (Flatten)."""
 
     def get(self, path: Path) -> ColumnLineage:
-        """A field of it; one that is not there has no origins."""
+        """The lineage of a field; a field that does not exist has no origins."""
         if not path:
             return self
-        step, *others = path
+        step, *inner_path = path
         if step in self.fields:
-            return (self.fields[step] or CONSTANT).get(tuple(others))
-        if known := self._flattened(step):
-            return known.get(tuple(others))
+            return (self.fields[step] or CONSTANT).get(tuple(inner_path))
+        if flattened := self._flattened(step):
+            return flattened.get(tuple(inner_path))
         if self.closed:
             return CONSTANT
         steps = tuple(step.split(self.delimiter)) if self.delimiter else (step,)
-        return ColumnLineage(frozenset(origin.below(steps) for origin in self.origins)).get(tuple(others))
+        return ColumnLineage(frozenset(origin.below(steps) for origin in self.origins)).get(tuple(inner_path))
 
     def _flattened(self, name: str) -> ColumnLineage | None:
-        """A field that has been a field of one that is known: of `order`, or of `order_*`, `order_id` is the field `id`."""
+        """The lineage of a flattened field: `order_id` is the field `id` of `order`, or of `order_*`."""
         steps = name.split(self.delimiter) if self.delimiter else []
         for count in range(len(steps) - 1, 0, -1):
             outer = str(self.delimiter).join(steps[:count])
-            if known := self.fields.get(f"{outer}{self.delimiter}*") or self.fields.get(outer):
-                return known.get(tuple(steps[count:]))
+            if flattened := self.fields.get(f"{outer}{self.delimiter}*") or self.fields.get(outer):
+                return flattened.get(tuple(steps[count:]))
         return None
 
     def has(self, name: str) -> bool:
-        """Whether there may be such a field."""
+        """Whether it may have a field of this name."""
         if name in self.fields:
             return self.fields[name] is not None
         return not self.closed or self._flattened(name) is not None
 
     def put(self, path: Path, lineage: ColumnLineage) -> ColumnLineage:
-        """With a field set."""
+        """The lineage with a field set."""
         if not path:
             return lineage
-        step, *others = path
-        return replace(self, fields={**self.fields, step: self.get((step,)).put(tuple(others), lineage)})
+        step, *inner_path = path
+        return replace(self, fields={**self.fields, step: self.get((step,)).put(tuple(inner_path), lineage)})
 
     def without(self, names: Iterable[str]) -> ColumnLineage:
-        """Without some fields."""
+        """The lineage without these fields."""
         return replace(self, fields={**self.fields, **dict.fromkeys(names)})
 
     def only(self, names: Iterable[str]) -> ColumnLineage:
-        """With these fields alone."""
+        """The lineage with these fields alone."""
         return closed({name: self.get((name,)) for name in names if self.has(name)})
 
     def appended(self, name: str, lineage: ColumnLineage) -> ColumnLineage:
-        """Of headers: with one more, beside those of the same name."""
+        """The lineage of headers with one appended, besides those of the same name."""
         before = self.get((name,)) if self.has(name) else CONSTANT
         return self.put((name,), ColumnLineage(before.every() | lineage.every()))
 
     def by(self, influence: Influence) -> ColumnLineage:
-        """What is made of it as a whole: one value."""
+        """The lineage of one value that is computed from all of it."""
         return ColumnLineage(frozenset(origin.by(influence) for origin in self.every()))
 
     def changed(self, names: Iterable[str], influence: Influence) -> ColumnLineage:
-        """With fields that are made of what they were."""
+        """The lineage with these fields changed, each computed from itself."""
         changed = self
         for name in names:
             changed = changed.put((name,), changed.get((name,)).by(influence)) if changed.has(name) else changed
@@ -123,19 +123,19 @@ class ColumnLineage:
         return self.origins.union(*(lineage.every() for lineage in self.fields.values() if lineage))
 
     def flat(self, delimiter: str) -> ColumnLineage:
-        """With the fields of its fields in their place, their names joined."""
+        """The flattened lineage: nested fields under their joined names."""
         fields: dict[str, ColumnLineage | None] = {}
         for name, field_lineage in self.fields.items():
             inner = field_lineage and field_lineage.flat(delimiter)
             if inner is None or not inner.fields:
                 fields[name] = inner
             else:
-                others = {} if inner.closed else {"*": ColumnLineage(inner.origins)}
-                fields |= {f"{name}{delimiter}{below}": lineage for below, lineage in {**inner.fields, **others}.items()}
+                unnamed = {} if inner.closed else {"*": ColumnLineage(inner.origins)}
+                fields |= {f"{name}{delimiter}{below}": lineage for below, lineage in {**inner.fields, **unnamed}.items()}
         return replace(self, fields=fields, delimiter=delimiter)
 
     def or_else(self, other: ColumnLineage, conditions: frozenset[ColumnOrigin]) -> ColumnLineage:
-        """This where a predicate holds, the other where not; conditions: what the predicate looks at."""
+        """This lineage where a predicate holds, the other elsewhere. conditions: the columns that the predicate reads."""
         if self == other:
             return self
         names = dict.fromkeys([*other.fields, *self.fields])
@@ -152,12 +152,12 @@ def _either(first: ColumnLineage, other: ColumnLineage, name: str, conditions: f
 
 
 def closed(fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
-    """A struct or map of these fields."""
+    """The lineage of a struct or map that has exactly these fields."""
     return ColumnLineage(fields=dict(fields), closed=True)
 
 
 CONSTANT = ColumnLineage(closed=True)
-"""What is made of nothing in the record."""
+"""The lineage of a constant."""
 
 
 @dataclass(frozen=True)
@@ -166,42 +166,42 @@ class RecordLineage:
 
     parts: Mapping[str, ColumnLineage]
     filters: frozenset[ColumnOrigin] = frozenset()
-    """What decides whether the record is there."""
+    """The columns that decide whether the record is dropped."""
 
     @classmethod
     def read(cls) -> RecordLineage:
-        """A record as it comes in."""
+        """The lineage of the input record: each part comes from itself."""
         return cls({part: ColumnLineage(frozenset({ColumnOrigin((part,))})) for part in (*PARTS, "offset")})
 
     def __getitem__(self, part: str) -> ColumnLineage:
         return self.parts[part]
 
     def with_part(self, part: str, lineage: ColumnLineage) -> RecordLineage:
-        """With a part set."""
+        """The lineage with a part set."""
         return replace(self, parts={**self.parts, part: lineage})
 
     def at(self, path: Path) -> ColumnLineage:
-        """A part, or a field of one."""
+        """The lineage of a part, or of a field of one."""
         return self.parts[path[0]].get(path[1:])
 
     def opaque(self, parts: Sequence[str] = PARTS, of: Sequence[str] = PARTS) -> RecordLineage:
-        """After something that may make `parts` of all that is in the parts `of`."""
+        """The lineage after a step that may compute each of `parts` from everything in the parts `of`."""
         everything = ColumnLineage(frozenset().union(*(self[part].by(Influence.TRANSFORMATION).origins for part in of)))
         return replace(self, parts={**self.parts, **dict.fromkeys(parts, everything)})
 
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """A line of the table of a chain."""
+    """A row of the lineage table of a chain."""
 
     column: str
-    """`*`: the record itself, as filters decide."""
+    """`*`: the record itself, which filters may drop."""
     origins: Sequence[tuple[str, str]]
-    """Column and influence of each; none: it is a constant."""
+    """Column and influence of each; empty: a constant."""
 
 
 def rows(record: RecordLineage) -> list[ColumnRow]:
-    """The table: each column of the record that is written, with what it is made of."""
+    """The lineage table: each column of the output record, with its origins."""
     rows = [row for part in PARTS for row in _rows((part,), record[part])]
     filters = [ColumnRow("*", _named(record.filters))] if record.filters else []
     return filters + rows

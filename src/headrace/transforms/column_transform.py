@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class UserTransform(Config, ABC):
-    """What transforms that users write in Python have in common; their options are attributes (`headrace.config.option`)."""
+    """The base of transforms that users write in Python; their options are attributes (`headrace.config.option`)."""
 
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
     version: ClassVar[str | None] = None
 
     def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
-        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
+        """Register the plugin's metrics (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @abstractmethod
     def stage(self) -> Transformation:
@@ -33,7 +33,7 @@ class UserTransform(Config, ABC):
 
 
 class ColumnTransform(UserTransform):
-    """A transform of one's own, used by its dotted name: `transforms.<alias>.type=my_module.MyTransform`.
+    """A user's transform, configured by its dotted name: `transforms.<alias>.type=my_module.MyTransform`.
 
     `apply` runs once, on the driver, when the stream is defined; the Columns that it returns run in the one pass of the chain.
 
@@ -49,7 +49,7 @@ class ColumnTransform(UserTransform):
     def apply(self, record: Columns) -> Columns:
         """Return a copy with other Columns (`dataclasses.replace`); all but `offset` can be changed.
 
-        What each may be is what the option of the same name of `headrace.transforms.Sql` says.
+        The type of each is that of the option of the same name of `headrace.transforms.Sql`.
         """
 
     def stage(self) -> Transformation:
@@ -58,14 +58,14 @@ class ColumnTransform(UserTransform):
 
 
 class ColumnTransformation(Transformation):
-    """Makes a ColumnTransform a stage of a chain."""
+    """The transformation of a chain that calls a ColumnTransform."""
 
     def __init__(self, user: ColumnTransform) -> None:
         super().__init__({})
         self.user = user
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Set the parts of which the user's class has returned another Column."""
+        """Set the parts for which the user's class has returned another Column."""
         from pyspark.sql import functions as F
 
         name = type(self.user).__qualname__

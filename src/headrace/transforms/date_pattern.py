@@ -1,4 +1,4 @@
-"""Patterns of `java.text.SimpleDateFormat`, taken apart."""
+"""Parser of patterns of `java.text.SimpleDateFormat`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Item = str | tuple[str, int]
 
 
 def date_pattern(pattern: str) -> tuple[Item, ...]:
-    """The parts of a pattern in order: `("y", 4)` for `yyyy`, a text for what stands for itself.
+    """The parts of a pattern in order: `("y", 4)` for `yyyy`, a text for literal characters.
 
-    Raises ValueError, in Java's words, for a pattern that SimpleDateFormat refuses.
+    Raises ValueError, with Java's message, for a pattern that SimpleDateFormat refuses.
     """
     marks = _marks(pattern)
     items: list[Item] = []
-    for (quoted, letter), run in groupby(marks, key=lambda mark: (mark[0], "" if mark[0] else mark[1])):
-        characters = [character for _, character in run]
+    for (quoted, letter), letters in groupby(marks, key=lambda mark: (mark[0], "" if mark[0] else mark[1])):
+        characters = [character for _, character in letters]
         items.append("".join(characters) if quoted else (letter, len(characters)))
     for item in items:
         if item[0] == "X" and isinstance(item, tuple) and item[1] > 3:
@@ -27,7 +27,7 @@ def date_pattern(pattern: str) -> tuple[Item, ...]:
 
 
 def _marks(pattern: str) -> list[tuple[bool, str]]:
-    """Each character with whether it stands for itself; quotes are gone, two of them are one quote."""
+    """Each character and whether it is literal; single quotes are removed, two of them are one literal quote."""
     marks: list[tuple[bool, str]] = []
     quoted, at = False, 0
     while at < len(pattern):

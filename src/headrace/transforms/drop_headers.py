@@ -35,7 +35,7 @@ class DropHeaders(Transformation):
     )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The other headers stay."""
+        """Headers without those that are dropped."""
         return record.with_part("headers", record["headers"].without(self.headers))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

@@ -49,13 +49,13 @@ class ExtractField(PartTransformation):
     )
 
     def check(self) -> None:
-        """Refuse a path that cannot be read."""
+        """Refuse a path that cannot be parsed."""
         if self._is_nested:
             field_path(self.field)
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The steps to the field, of which V1 has one."""
+        """The steps to the field; one step with syntax V1."""
         return field_path(self.field) if self._is_nested else (self.field,)
 
     @property
@@ -63,67 +63,67 @@ class ExtractField(PartTransformation):
         return self.field_syntax_version == "V2"
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The whole is the field."""
+        """The key or value comes from the field."""
         return record.with_part(self.target, record[self.target].get(self.path))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Take the field; a map without it gives null, a struct without it fails."""
-        run, value = record.run, getattr(record, self.target)
+        """Extract the field; a map without it gives null, a struct without it fails."""
+        context, value = record.context, getattr(record, self.target)
         if not self.path:  # Kafka's V2 parser leaves nothing of an empty path
-            run.fail(None, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
+            context.fail(None, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
             return record
         cases = [a for a in value if a.value.kind == "null" and a.value.schema is None]
         for a in value:
             if a.value.kind == "null" and a.value.schema is not None and a.value.schema.type == "struct":
-                cases += only_when(a.when, self._of_null(run, a.when, a.value.schema))
-        others = tuple(a for a in value if a.value.kind != "null" or (a.value.schema and a.value.schema.type != "struct"))
-        for when, _, table in members(run, others, "field extraction", null_passes=False):
-            with run.only(when):
-                cases += only_when(when, self._field(run, table, self.path))
+                cases += only_when(a.when, self._of_null(context, a.when, a.value.schema))
+        structs = tuple(a for a in value if a.value.kind != "null" or (a.value.schema and a.value.schema.type != "struct"))
+        for when, _, opened in members(context, structs, "field extraction", null_passes=False):
+            with context.where(when):
+                cases += only_when(when, self._field(context, opened, self.path))
         return replace(record, **{self.target: combined(cases)})
 
-    def _field(self, run: CompileContext, table: OpenStruct, path: tuple[str, ...]) -> Value:
-        step, *others = path
-        if table.schema is not None and step not in table.fields:
-            run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
+    def _field(self, context: CompileContext, opened: OpenStruct, path: tuple[str, ...]) -> Value:
+        step, *inner_path = path
+        if opened.schema is not None and step not in opened.fields:
+            context.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
             return ()
-        value = table.get(step)
-        if table.schema is not None:
+        value = opened.get(step)
+        if opened.schema is not None:
             value = mapped(value, lambda _when, typed: typed.or_default(self.replace_null_with_default))
-        value = or_null(value, schemaless=table.schema is None)
-        return self._nested(run, value, tuple(others)) if others else value
+        value = or_null(value, schemaless=opened.schema is None)
+        return self._nested(context, value, tuple(inner_path)) if inner_path else value
 
-    def _nested(self, run: CompileContext, value: Value, path: tuple[str, ...]) -> Value:
+    def _nested(self, context: CompileContext, value: Value, path: tuple[str, ...]) -> Value:
         cases: list[Case] = []
         for a in value:
             typed = a.value
-            with run.only(a.when):
+            with context.where(a.when):
                 if typed.kind == "null" and typed.schema is None:
                     cases.append(a)
                 elif typed.kind == "null" and typed.schema is not None:
-                    cases += only_when(a.when, self._leaf_of_null(run, typed.schema, path))
+                    cases += only_when(a.when, self._leaf_of_null(context, typed.schema, path))
                 elif typed.kind in ("map", "struct") and (typed.kind == "struct") == (typed.schema is not None):
-                    guarded = typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)]))
-                    cases += only_when(a.when, self._field(run, open_struct(run, guarded), path))
+                    guarded = typed if typed.opened else replace(typed, sql=case([(a.when, typed.sql)]))
+                    cases += only_when(a.when, self._field(context, open_struct(context, guarded), path))
                 elif typed.schema is not None:
-                    run.fail(None, lit("Cannot look up fields on non-struct type"))
+                    context.fail(None, lit("Cannot look up fields on non-struct type"))
                 else:
                     why = "Only Map objects supported in absence of schema for [nested field access], found: "
-                    run.fail(None, lit(why + typed.java))
+                    context.fail(None, lit(why + typed.java))
         return combined(cases)
 
-    def _of_null(self, run: CompileContext, when: Sql | None, schema: Schema) -> Value:
-        with run.only(when):
-            return self._leaf_of_null(run, schema, self.path)
+    def _of_null(self, context: CompileContext, when: Sql | None, schema: Schema) -> Value:
+        with context.where(when):
+            return self._leaf_of_null(context, schema, self.path)
 
-    def _leaf_of_null(self, run: CompileContext, schema: Schema, path: tuple[str, ...]) -> Value:
-        """Null with the schema of the field that the path leads to."""
+    def _leaf_of_null(self, context: CompileContext, schema: Schema, path: tuple[str, ...]) -> Value:
+        """Null with the schema of the field at the path."""
         for step in path:
             if schema.type != "struct":
-                run.fail(None, lit("Cannot look up fields on non-struct type"))
+                context.fail(None, lit("Cannot look up fields on non-struct type"))
                 return ()
             if step not in schema.members:
-                run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
+                context.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
                 return ()
             schema = schema.members[step]
         return always(null(schema))

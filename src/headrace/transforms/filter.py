@@ -1,4 +1,4 @@
-"""Filter: drops all records; of use with a predicate that says which."""
+"""Filter: drops all records; used with a predicate that selects them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @plugin("org.apache.kafka.connect.transforms.Filter", Kind.TRANSFORMATION)
 class Filter(Transformation):
-    """Drops all records; of use with a predicate that says which."""
+    """Drops all records; used with a predicate that selects them."""
 
     examples = (
         Example({"predicate": "eu"}, {"topic": "eu-orders", "value": 1}, None, EUROPEAN),
@@ -27,7 +27,7 @@ class Filter(Transformation):
     drops = True
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """What is left is as it was."""
+        """The remaining records are not changed."""
         return record
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

@@ -1,4 +1,4 @@
-"""Flatten: flattens nested data: each field's name is made of the names on the way to it."""
+"""Flatten: flattens nested data: the name of each field is its path, joined by a delimiter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @key_and_value("org.apache.kafka.connect.transforms.Flatten")
 class Flatten(PartTransformation):
-    """Flattens nested data: each field's name is made of the names on the way to it. Arrays stay as they are."""
+    """Flattens nested data: the name of each field is its path, joined by a delimiter. Arrays are not changed."""
 
     examples = (Example({"delimiter": "_"}, {"value": {"a": {"b": 1, "c": [2]}}}, {"value": {"a_b": 1, "a_c": [2]}}),)
 
@@ -34,39 +34,41 @@ class Flatten(PartTransformation):
     )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """Fields of fields come of these, under their joined names."""
+        """Nested fields under their joined names."""
         return record.with_part(self.target, record[self.target].flat(self.delimiter))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Flatten maps in the JSON text itself, structs by their schema."""
-        run, value = record.run, getattr(record, self.target)
+        context, value = record.context, getattr(record, self.target)
         cases = [*nulls(value)]
-        for when, typed, table in members(run, value, "flattening", null_passes=True):
+        for when, typed, opened in members(context, value, "flattening", null_passes=True):
             if typed.schema is None:
-                text = JsonWriter(run, final=False).typed(typed, when)
+                text = JsonWriter(context, final=False).typed(typed, when)
                 cases.append(Case(when, TypedValue("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))]))))
                 continue
-            assert table.schema
+            assert opened.schema
             fields: dict[str, Value] = {}
-            with run.only(when):
-                self._flatten(run, fields, "", table, table.schema.optional)
-            cases.append(Case(when, struct(OpenStruct(fields, schema=table.schema.with_fields({})))))
+            with context.where(when):
+                self._flatten(context, fields, "", opened, opened.schema.optional)
+            cases.append(Case(when, struct(OpenStruct(fields, schema=opened.schema.with_fields({})))))
         return replace(record, **{self.target: combined(cases)})
 
-    def _flatten(self, run: CompileContext, into: dict[str, Value], prefix: str, table: OpenStruct, optional: bool) -> None:
-        """Add a struct's fields; optional: one of the structs around it may be null."""
-        for name, value in table.fields.items():
+    def _flatten(self, context: CompileContext, into: dict[str, Value], prefix: str, opened: OpenStruct, optional: bool) -> None:
+        """Add a struct's fields to `into`; optional: one of the enclosing structs may be null."""
+        for name, value in opened.fields.items():
             full = f"{prefix}{self.delimiter}{name}" if prefix else name
             schema = value[-1].value.schema
             assert schema
             if schema.type == "map":
-                run.fail(None, lit(f"Flatten transformation does not support MAP for record with schemas (for field {full})."))
+                context.fail(
+                    None, lit(f"Flatten transformation does not support MAP for record with schemas (for field {full}).")
+                )
             elif schema.type == "struct":
                 inner = next((a.value for a in value if a.value.kind == "struct"), None)
-                table = open_struct(run, inner) if inner else of_null(schema)
-                self._flatten(run, into, full, table, optional or inner_schema(value).optional)
+                opened = open_struct(context, inner) if inner else of_null(schema)
+                self._flatten(context, into, full, opened, optional or inner_schema(value).optional)
             elif full in into:
-                run.fail(
+                context.fail(
                     None, lit(f"Cannot create field because of field name duplication {full}"), SchemaBuilderError.java_class
                 )
             else:
@@ -74,7 +76,7 @@ class Flatten(PartTransformation):
 
 
 def inner_schema(value: Value) -> Schema:
-    """The schema of a struct's field: the alternative for null has it whole."""
+    """The schema of a struct's field: the alternative for null has the complete one."""
     schema = next((a.value.schema for a in value if a.value.kind == "null"), value[-1].value.schema)
     assert schema
     return schema

@@ -62,7 +62,7 @@ class HeaderFrom(PartTransformation):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The headers are made of fields, beside headers of the same names that are there already."""
+        """The new headers come from the fields; headers of the same names stay."""
         part, headers = record[self.target], record["headers"]
         for name, header in zip(self.fields, self.headers, strict=True):
             headers = headers.appended(header, part.get((name,)))
@@ -70,37 +70,37 @@ class HeaderFrom(PartTransformation):
         return record.with_part("headers", headers).with_part(self.target, part)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Append the headers, and take the fields out if they are to be moved."""
-        run, moves = record.run, self.operation == "move"
+        """Append the headers, and remove the fields if they are to be moved."""
+        context, moves = record.context, self.operation == "move"
         changed: list[Case] = []
         headers: list[list[Case]] = [[] for _ in self.fields]
-        for when, typed, table in members(run, getattr(record, self.target), f"header {self.operation}", null_passes=False):
+        for when, typed, opened in members(context, getattr(record, self.target), f"header {self.operation}", null_passes=False):
             for field, header in zip(self.fields, headers, strict=True):
-                header += only_when(when, self._header(run, when, table, field))
+                header += only_when(when, self._header(context, when, opened, field))
             if moves:
-                typed = struct(self._moved(table))
+                typed = struct(self._moved(opened))
             changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
             written = appended(written, name, record.headers_written.write(combined(header), record, name))
         return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
 
-    def _header(self, run: CompileContext, when: Sql | None, table: OpenStruct, field: str) -> Value:
-        if table.schema is None:
-            return mapped(or_null(table.get(field)), lambda _when, typed: _hashed(typed))
-        if field not in table.fields:
+    def _header(self, context: CompileContext, when: Sql | None, opened: OpenStruct, field: str) -> Value:
+        if opened.schema is None:
+            return mapped(or_null(opened.get(field)), lambda _when, typed: _hashed(typed))
+        if field not in opened.fields:
             message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
-            run.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
+            context.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
             return ()
-        return mapped(table.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
+        return mapped(opened.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
 
-    def _moved(self, table: OpenStruct) -> OpenStruct:
-        rest = table.without(tuple(self.fields))
-        return rest if table.schema is None else copy_struct(rest, self.replace_null_with_default)
+    def _moved(self, opened: OpenStruct) -> OpenStruct:
+        remaining = opened.without(tuple(self.fields))
+        return remaining if opened.schema is None else copy_struct(remaining, self.replace_null_with_default)
 
 
 def _hashed(typed: TypedValue) -> TypedValue:
-    """A map with its members in the order that Connect has them in, which the text of a header shows."""
-    if typed.kind not in ("list", "map") or typed.table is not None:
+    """A map with its members in the order of Connect's HashMap, in which the text of a header has them."""
+    if typed.kind not in ("list", "map") or typed.opened is not None:
         return typed
     return replace(typed, sql=call("headrace_json_hashed", typed.sql))

@@ -1,4 +1,4 @@
-"""HoistField: wraps the key or value: it becomes the one field of a new struct or map."""
+"""HoistField: wraps the key or value as the only field of a new struct or map."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @key_and_value("org.apache.kafka.connect.transforms.HoistField")
 class HoistField(PartTransformation):
-    """Wraps the key or value: it becomes the one field of a new struct or map."""
+    """Wraps the key or value as the only field of a new struct or map."""
 
     examples = (Example({"field": "line"}, {"value": "text"}, {"value": {"line": "text"}}),)
 
@@ -29,11 +29,11 @@ class HoistField(PartTransformation):
     )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The one field is the whole."""
+        """The only field comes from the key or value."""
         return record.with_part(self.target, closed({self.field: record[self.target]}))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Wrap: in a map what has no schema, in a struct what has one."""
+        """Wrap schemaless data in a map, data with a schema in a struct."""
         value: Value = getattr(record, self.target)
         plain = tuple(a for a in value if a.value.schema is None)
         cases = [

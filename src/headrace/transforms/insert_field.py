@@ -83,7 +83,7 @@ class InsertField(PartTransformation):
             raise invalid("static.value", None, f"No value specified for static field: {self.static_field.name}")
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The fields that are added are made of parts of the record."""
+        """The added fields come from parts of the record."""
         part = record[self.target]
         added = {"topic": self.topic_field, "partition": self.partition_field, "offset": self.offset_field}
         for source, spec in {**added, "timestamp": self.timestamp_field}.items():
@@ -92,19 +92,19 @@ class InsertField(PartTransformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Add the fields; null stays null."""
-        run, value = record.run, getattr(record, self.target)
+        context, value = record.context, getattr(record, self.target)
         cases = [*nulls(value)]
-        for when, _, table in members(run, value, "field insertion", null_passes=True):
+        for when, _, opened in members(context, value, "field insertion", null_passes=True):
             if self.offset_field and record.offset is None:
                 message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"
-                run.fail(when, lit(message))
-            changed = table if table.schema is None else copy_struct(table, self.replace_null_with_default)
+                context.fail(when, lit(message))
+            changed = opened if opened.schema is None else copy_struct(opened, self.replace_null_with_default)
             for spec, schema, sql in self._insertions(record):
-                if table.schema is None:
+                if opened.schema is None:
                     changed = _put(changed, spec.name, TypedValue(schema.type, sql))
                 elif spec.name in changed.fields:
                     message = f"Cannot create field because of field name duplication {spec.name}"
-                    run.fail(when, lit(message), SchemaBuilderError.java_class)
+                    context.fail(when, lit(message), SchemaBuilderError.java_class)
                 else:
                     typed = TypedValue(of_schema(schema), sql, schema.same_but(optional=spec.optional))
                     changed = changed.with_field(spec.name, always(typed))
@@ -112,7 +112,9 @@ class InsertField(PartTransformation):
         return replace(record, **{self.target: combined(cases)})
 
     def _insertions(self, record: ConnectRecord) -> list[tuple[InsertionSpec, Schema, Sql]]:
-        """What to add, in Kafka's order: the field, its schema (a map gets what it encodes: ms for a time), its value."""
+        """The fields to add, in Kafka's order: the field, its schema (a map has the encoded value: ms for a timestamp), its
+        value.
+        """
         insertions = [
             (self.topic_field, Schema("string"), record.topic),
             (self.partition_field, Schema("int32"), f"bigint({record.partition})"),
@@ -123,7 +125,7 @@ class InsertField(PartTransformation):
         return [(spec, schema, sql) for spec, schema, sql in insertions if spec is not None]
 
 
-def _put(table: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:
-    """Set a member of a map, unless its value is null: Kafka leaves a partition or timestamp that is not there out."""
-    old = table.get(name)
-    return table.with_field(name, choose(f"({typed.sql} IS NOT NULL)", always(typed), old))
+def _put(opened: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:
+    """Set a member of a map, unless its value is null: Kafka does not insert a partition or timestamp that the record lacks."""
+    old = opened.get(name)
+    return opened.with_field(name, choose(f"({typed.sql} IS NOT NULL)", always(typed), old))

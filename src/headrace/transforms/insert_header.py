@@ -1,4 +1,4 @@
-"""InsertHeader: adds a header to each record; its value has the type that the literal looks like."""
+"""InsertHeader: adds a header to each record; the type of its value is inferred from the literal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @plugin("org.apache.kafka.connect.transforms.InsertHeader", Kind.TRANSFORMATION)
 class InsertHeader(Transformation):
-    """Adds a header to each record; its value has the type that the literal looks like."""
+    """Adds a header to each record; the type of its value is inferred from the literal."""
 
     examples = (
         Example(
@@ -44,7 +44,7 @@ class InsertHeader(Transformation):
     )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The header is a constant, beside headers of the same name that are there already."""
+        """The new header is a constant; headers of the same name stay."""
         return record.with_part("headers", record["headers"].appended(self.header, CONSTANT))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

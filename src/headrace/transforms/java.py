@@ -1,7 +1,7 @@
-"""Transformations in Java, in the midst of a compiled chain: the records go to the host of plugins and come back.
+"""Transformations in Java, within a compiled chain: the plugin host applies them to the records.
 
-Consecutive ones are one call, in which records are Connect's own objects. Before it the key and the value become JSON with a
-schema, and after it they are read again; schemas that the plugins make are learned as those are that come with records.
+Consecutive ones are one call, in which records are Connect's own objects. Before the call the key and the value are written as
+JSON with a schema, after it they are read again. Schemas that the plugins create are learned like those that records carry.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class JavaTransformation(ChainPlugin, Transformation):
-    """A stage that the host of plugins applies."""
+    """A stage that the plugin host applies."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
-        """Take settings, which the class reads itself when it is first called."""
+        """props: settings, which the Java class parses when it is first called."""
         super().__init__(props)
         self._learned = defaultdict[tuple[int, str], LearnedData](LearnedData)  # by chain, and by key or value
 
@@ -36,22 +36,29 @@ class JavaTransformation(ChainPlugin, Transformation):
         return self.prefix.removeprefix("transforms.").removesuffix(".")
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """The record after the class has changed it. Raises PluginError if there can be no instance of it."""
-        return self.with_others([{"alias": self.alias, **described(self, self.props)}], [self], record)
+        """The record as the Java class returns it. Raises PluginError if no instance of the class can be created."""
+        return self.with_following([{"alias": self.alias, **described(self, self.props)}], [self], record)
 
-    def with_others(self, stages: Sequence[Mapping[str, Any]], plugins: Sequence[object], record: ConnectRecord) -> ConnectRecord:
-        """The record after all of these stages (as the host takes them), of which this is the first, with their plugins."""
-        run = record.run
+    def with_following(
+        self, stages: Sequence[Mapping[str, Any]], plugins: Sequence[object], record: ConnectRecord
+    ) -> ConnectRecord:
+        """The record after these stages, of which this is the first. stages: as the plugin host takes them; plugins: of them."""
+        context = record.context
 
         def request() -> Mapping[str, Any]:
-            made = {"kind": "stages", "stages": stages, "header": header_settings(record), "sink": record.offset is not None}
-            return {**made, "secrets": secrets_of([*plugins, record.headers_written])}
+            request_body = {
+                "kind": "stages",
+                "stages": stages,
+                "header": header_settings(record),
+                "sink": record.offset is not None,
+            }
+            return {**request_body, "secrets": secrets_of([*plugins, record.headers_written])}
 
         id = self.call_id(tuple(stage["alias"] for stage in stages), request)
         called = f"headrace_plugin_stages({lit(id)}, {record_parts(record)})"
-        out = run.scope.bind(case([(run.reached(), called)]))
-        run.fail_with(f"{out}.failure")
-        key, value = (self._learned[run.chain, part].read(run, out, part) for part in ("key", "value"))
+        out = context.scope.bind(case([(context.step_condition(), called)]))
+        context.fail_with(f"{out}.failure")
+        key, value = (self._learned[context.chain, part].read(context, out, part) for part in ("key", "value"))
         return replace(
             record,
             topic=f"{out}.topic",
@@ -60,12 +67,12 @@ class JavaTransformation(ChainPlugin, Transformation):
             key=key,
             value=value,
             headers=f"{out}.headers",
-            dropped=run.scope.bind(f"coalesce({out}.dropped, false)"),
+            dropped=context.scope.bind(f"coalesce({out}.dropped, false)"),
         )
 
 
 class _JavaStages(Transformation):
-    """Consecutive stages in Java as one: their predicates are asked where they run."""
+    """Consecutive stages in Java as one; the plugin host evaluates their predicates too."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
@@ -73,11 +80,11 @@ class _JavaStages(Transformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         first: Any = self._stages[0].transformation
         plugins = [part for stage in self._stages for part in (stage.transformation, stage.predicate)]
-        return first.with_others([_stage_json(stage) for stage in self._stages], plugins, record)
+        return first.with_following([_stage_json(stage) for stage in self._stages], plugins, record)
 
 
 def join_java_stages(stages: Sequence[Stage]) -> list[Stage]:
-    """The same stages, of which consecutive ones in Java are one."""
+    """The stages, with consecutive ones in Java joined into one."""
     joined: list[Stage] = []
     group: list[Stage] = []
     for stage in [*stages, None]:
@@ -94,7 +101,7 @@ def join_java_stages(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def _runs_in_host(stage: Stage) -> bool:
-    """Whether the host can take the stage as it is."""
+    """Whether the plugin host can apply the whole stage, with its predicate."""
     return isinstance(stage.transformation, JavaTransformation) and (
         stage.predicate is None or isinstance(stage.predicate, JavaPredicate)
     )

@@ -52,39 +52,39 @@ class MaskField(PartTransformation):
     replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The fields come of themselves."""
+        """The fields are masked."""
         part = record[self.target]
         return record.with_part(self.target, part.changed(self.fields, Influence.MASKED))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Mask the fields; null stays null."""
-        run, cases = record.run, []
-        for when, _, table in members(run, getattr(record, self.target), "mask fields", null_passes=False):
-            changed = table if table.schema is None else copy_struct(table, self.replace_null_with_default, keep_schema=True)
-            with run.only(when):
+        context, cases = record.context, []
+        for when, _, opened in members(context, getattr(record, self.target), "mask fields", null_passes=False):
+            changed = opened if opened.schema is None else copy_struct(opened, self.replace_null_with_default, keep_schema=True)
+            with context.where(when):
                 for name in self.fields:
-                    if table.schema is None:
-                        changed = changed.with_field(name, or_null(mapped(table.get(name), partial(self._masked, run))))
+                    if opened.schema is None:
+                        changed = changed.with_field(name, or_null(mapped(opened.get(name), partial(self._masked, context))))
                     elif name in changed.fields:
-                        changed = changed.with_field(name, mapped(changed.fields[name], partial(self._masked, run)))
+                        changed = changed.with_field(name, mapped(changed.fields[name], partial(self._masked, context)))
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _masked(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
+    def _masked(self, context: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null":
             return typed
-        masked = _empty(typed) if self.replacement is None else self._replaced(run, all_of(when, _not_null(typed)), typed)
+        masked = _empty(typed) if self.replacement is None else self._replaced(context, all_of(when, _not_null(typed)), typed)
         if masked is None:
             text = f"Cannot mask value of type: class {typed.java}"
             if self.replacement is not None:
                 text = f"Cannot mask value of type class {typed.java} with custom replacement."
-            run.fail(all_of(when, _not_null(typed)), lit(text))
+            context.fail(all_of(when, _not_null(typed)), lit(text))
             return typed
         kind = "int64" if typed.kind == "huge" else typed.kind
         sql = masked if typed.schema is None else case([(_not_null(typed), masked)])
         return TypedValue(kind, sql, typed.schema)
 
-    def _replaced(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> Sql | None:
+    def _replaced(self, context: CompileContext, when: Sql | None, typed: TypedValue) -> Sql | None:
         assert self.replacement is not None
         if typed.kind == "string":
             return lit(self.replacement)
@@ -93,7 +93,7 @@ class MaskField(PartTransformation):
         try:
             number = Decimal(self.replacement.strip())
         except InvalidOperation:
-            run.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to a number"))
+            context.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to a number"))
             return _empty(typed)
         if typed.kind == "decimal":
             return lit(str(number))
@@ -103,11 +103,18 @@ class MaskField(PartTransformation):
 
 
 def _empty(typed: TypedValue) -> Sql | None:
-    """The value that stands for nothing, None if the kind has none."""
-    known = {"boolean": "false", "float32": "float(0)", "float64": "double(0)", "string": "''", "decimal": "'0'", "date": "0L"}
-    known |= {"list": "'[]'", "map": "'{}'", "huge": "0L", "int8": "0L", "int16": "0L", "int32": "0L", "int64": "0L"}
-    return known.get(typed.kind)
+    """The empty value of the kind, None if it has none."""
+    empty_values = {
+        "boolean": "false",
+        "float32": "float(0)",
+        "float64": "double(0)",
+        "string": "''",
+        "decimal": "'0'",
+        "date": "0L",
+    }
+    empty_values |= {"list": "'[]'", "map": "'{}'", "huge": "0L", "int8": "0L", "int16": "0L", "int32": "0L", "int64": "0L"}
+    return empty_values.get(typed.kind)
 
 
 def _not_null(typed: TypedValue) -> Sql | None:
-    return None if typed.schema is None or typed.table else f"({typed.sql} IS NOT NULL)"
+    return None if typed.schema is None or typed.opened else f"({typed.sql} IS NOT NULL)"

@@ -1,4 +1,4 @@
-"""What Sql and column transforms share: results of expressions become the parts of a record, or fields of them."""
+"""Sets parts of a record, or fields of them, to the results of expressions; used by Sql and by column transforms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTS = ("key", "value", "topic", "partition", "timestamp", "headers")
 
 
 def fit_to(part: str) -> Fit:
-    """What brings a result to the type that a part has."""
+    """The cast of a result to the type of a part."""
     return _FITS.get(part, lambda column, _type: column)
 
 
@@ -84,57 +84,59 @@ _FITS: Mapping[str, Callable[[Column, DataType], Column]] = {
 
 
 def with_parts(record: ConnectRecord, results: Mapping[str, ExpressionResult]) -> ConnectRecord:
-    """The record with parts set; a part that cannot be what a result is makes the record fail at the present step."""
-    run, changed = record.run, {}
+    """The record with parts set; a record whose part cannot have the result fails at the current step."""
+    context, changed = record.context, {}
     for part, result in results.items():
-        changed[part] = whole(run, getattr(record, part), result) if part in ("key", "value") else result.sql
+        changed[part] = whole(context, getattr(record, part), result) if part in ("key", "value") else result.sql
     if "topic" in results:
-        run.fail(f"(coalesce({results['topic'].sql}, '') = '')", lit("The expression of 'topic' gives no topic"))
+        context.fail(f"(coalesce({results['topic'].sql}, '') = '')", lit("The expression of 'topic' gives no topic"))
     if "partition" in results:
-        run.fail(f"(coalesce({results['partition'].sql}, 0) < 0)", lit("The expression of 'partition' gives a negative number"))
+        context.fail(
+            f"(coalesce({results['partition'].sql}, 0) < 0)", lit("The expression of 'partition' gives a negative number")
+        )
     if "headers" in results:
         sql = results["headers"].sql
-        run.fail(
+        context.fail(
             f"exists(coalesce({sql}, array()), h -> h.key IS NULL)", lit("The expression of 'headers' gives one without a name")
         )
         changed["headers"] = f"coalesce({sql}, cast(array() as array<struct<key:string,value:binary>>))"
     return replace(record, **changed)
 
 
-def whole(run: CompileContext, old: Value, result: ExpressionResult) -> Value:
-    """A key or value in the place of another: a struct has a schema if the old one had one."""
+def whole(context: CompileContext, old: Value, result: ExpressionResult) -> Value:
+    """A new key or value: a struct has a schema if the old one had one."""
     from pyspark.sql.types import StructType
 
     has_schema = any(a.value.schema for a in old) and all(a.value.schema or a.value.kind == "null" for a in old)
     if has_schema and isinstance(result.type, StructType):
         return results.with_schema(result.type, result.sql)
-    return results.schemaless(run, result.type, result.sql)
+    return results.schemaless(context, result.type, result.sql)
 
 
-def with_field(run: CompileContext, table: OpenStruct, path: tuple[str, ...], result: ExpressionResult) -> OpenStruct:
-    """A member set, or a member of a member: one that is absent is made, one that is null stays so."""
-    step, *rest = path
-    schema = table.schema is not None
-    if not rest:
-        leaf = results.with_schema(result.type, result.sql) if schema else results.schemaless(run, result.type, result.sql)
-        return table.with_field(step, leaf)
+def with_field(context: CompileContext, opened: OpenStruct, path: tuple[str, ...], result: ExpressionResult) -> OpenStruct:
+    """The struct with a nested member set: absent structs on the path are created, null ones stay null."""
+    step, *inner_path = path
+    schema = opened.schema is not None
+    if not inner_path:
+        leaf = results.with_schema(result.type, result.sql) if schema else results.schemaless(context, result.type, result.sql)
+        return opened.with_field(step, leaf)
     cases: list[Case] = []
-    old = table.get(step)
+    old = opened.get(step)
     for a in old:
         typed = a.value
         if typed.kind == ("struct" if schema else "map"):
-            guarded = typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
-            with run.only(a.when):
-                cases.append(Case(a.when, struct(with_field(run, open_struct(run, guarded), tuple(rest), result))))
+            guarded = typed if typed.opened or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
+            with context.where(a.when):
+                cases.append(Case(a.when, struct(with_field(context, open_struct(context, guarded), tuple(inner_path), result))))
             continue
         if typed.kind != "null":
             expected = "Struct objects supported" if schema else "Map objects supported in absence of schema"
             null = typed.is_null()
-            with run.only(a.when):
-                run.fail(negated(null), lit(f"Only {expected} for [SQL expression], found: {JAVA[typed.kind]}"))
+            with context.where(a.when):
+                context.fail(negated(null), lit(f"Only {expected} for [SQL expression], found: {JAVA[typed.kind]}"))
         cases.append(a)
     struct_value = struct(
-        with_field(run, OpenStruct(schema=Schema("struct", optional=True) if schema else None), tuple(rest), result)
+        with_field(context, OpenStruct(schema=Schema("struct", optional=True) if schema else None), tuple(inner_path), result)
     )
     absent = negated(present(old)) if old else None
-    return table.with_field(step, combined([*cases, *only_when(absent, (Case(None, struct_value),))]))
+    return opened.with_field(step, combined([*cases, *only_when(absent, (Case(None, struct_value),))]))

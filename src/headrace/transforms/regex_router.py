@@ -1,4 +1,4 @@
-"""RegexRouter: changes a record's topic: one that a Java regular expression matches as a whole becomes the replacement."""
+"""RegexRouter: renames a record's topic if a Java regular expression matches the whole name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @plugin("org.apache.kafka.connect.transforms.RegexRouter", Kind.TRANSFORMATION)
 class RegexRouter(Transformation):
-    """Changes a record's topic: one that a Java regular expression matches as a whole becomes the replacement."""
+    """Renames a record's topic to the replacement if a Java regular expression matches the whole name."""
 
     examples = (
         Example({"regex": "(.*)-v1", "replacement": "$1-v2"}, {"topic": "orders-v1", "value": 1}, {"topic": "orders-v2"}),
@@ -35,20 +35,20 @@ class RegexRouter(Transformation):
     replacement: str = option("replacement", Type.STRING, importance=Importance.HIGH, doc="Replacement string.")
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The topic is made of the topic."""
+        """The topic comes from the topic."""
         return record.with_part("topic", record["topic"].by(Influence.TRANSFORMATION))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Route; a replacement that names a group which is not there fails the record, as in Kafka."""
-        run = record.run
-        topic = run.scope.bind(call("headrace_regex_replace", record.topic, lit(self.regex), lit(self.replacement)))
+        """Rename the topic; a replacement that names a group which does not exist fails the record, as in Kafka."""
+        context = record.context
+        topic = context.scope.bind(call("headrace_regex_replace", record.topic, lit(self.regex), lit(self.replacement)))
         message, java_class = _why(self.replacement)
-        run.fail(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", lit(message), java_class)
+        context.fail(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", lit(message), java_class)
         return replace(record, topic=topic)
 
 
 def _why(replacement: str) -> tuple[str, str]:
-    """What Java says, and the class of its exception, when a replacement cannot be used."""
+    """The message and the class of Java's exception for an invalid replacement."""
     at = 0
     while at < len(replacement):
         if replacement[at] == "\\":

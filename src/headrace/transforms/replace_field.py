@@ -77,7 +77,7 @@ class ReplaceField(PartTransformation):
     replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """Fields that are renamed come of the old ones."""
+        """Renamed fields come from the old ones."""
         old = record[self.target]
         part = old.only(sorted(self.include - self.exclude)) if self.include else old.without(sorted(self.exclude))
         renamed = {new: part.get((name,)) for name, new in self.renames.items() if part.has(name)}
@@ -87,18 +87,18 @@ class ReplaceField(PartTransformation):
         return record.with_part(self.target, part)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Leave fields out, then rename; null stays null."""
-        run, value = record.run, getattr(record, self.target)
+        """Drop fields, then rename; null stays null."""
+        context, value = record.context, getattr(record, self.target)
         cases = [*nulls(value)]
-        for when, _, table in members(run, value, "field replacement", null_passes=True):
-            with run.only(when):
-                changed = self._map(table) if table.schema is None else self._struct(run, table)
+        for when, _, opened in members(context, value, "field replacement", null_passes=True):
+            with context.where(when):
+                changed = self._map(opened) if opened.schema is None else self._struct(context, opened)
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _map(self, table: OpenStruct) -> OpenStruct:
-        kept = tuple(sorted(self.include - self.exclude))
-        changed = table.only(kept) if self.include else table.without(tuple(sorted(self.exclude)))
+    def _map(self, opened: OpenStruct) -> OpenStruct:
+        included = tuple(sorted(self.include - self.exclude))
+        changed = opened.only(included) if self.include else opened.without(tuple(sorted(self.exclude)))
         renames = {
             old: new for old, new in self.renames.items() if old not in self.exclude and (not self.include or old in self.include)
         }
@@ -112,18 +112,20 @@ class ReplaceField(PartTransformation):
             renamed = renamed.with_field(new, value)
         return renamed
 
-    def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
-        assert table.schema
+    def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
+        assert opened.schema
         fields: dict[str, Value] = {}
-        for name, value in copy_struct(table, self.replace_null_with_default).fields.items():
+        for name, value in copy_struct(opened, self.replace_null_with_default).fields.items():
             if name in self.exclude or (self.include and name not in self.include):
                 continue
             new = self.renames.get(name, name)
             if new in fields:
-                run.fail(None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class)
+                context.fail(
+                    None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class
+                )
             fields[new] = value
         originals = {new: old for old, new in self.renames.items()}
         for name in fields:  # Kafka takes it from the field that the renames say, also where the record has no such field
-            if originals.get(name, name) not in table.fields:
-                run.fail(None, lit(f"{originals[name]} is not a valid field name"))
-        return OpenStruct(fields, schema=table.schema.with_fields({}))
+            if originals.get(name, name) not in opened.fields:
+                context.fail(None, lit(f"{originals[name]} is not a valid field name"))
+        return OpenStruct(fields, schema=opened.schema.with_fields({}))

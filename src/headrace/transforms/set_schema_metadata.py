@@ -47,27 +47,27 @@ class SetSchemaMetadata(PartTransformation):
             raise ConfigError("Neither schema name nor version configured")
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The data stays as it is."""
+        """The data is not changed."""
         return record
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Change the schema; what has none is refused, but for null."""
-        run, cases = record.run, []
+        """Change the schema; schemaless data fails, null does not."""
+        context, cases = record.context, []
         for a in getattr(record, self.target):
             schema = a.value.schema
             if schema is None:
                 if a.value.kind != "null":
-                    run.fail(a.when, lit("Schema required for [updating schema metadata]"))
+                    context.fail(a.when, lit("Schema required for [updating schema metadata]"))
                 cases.append(a)
                 continue
             names = {"name": self.schema_name, "version": self.schema_version}
             changed = schema.same_but(**{key: value for key, value in names.items() if value is not None})
             if schema.type != "struct":  # Kafka copies the schema's fields whatever its type
-                run.fail(a.when, lit("Cannot list fields on non-struct type"))
+                context.fail(a.when, lit("Cannot list fields on non-struct type"))
                 continue
-            table = None if a.value.kind == "null" else self._copied(open_struct(run, a.value), changed)
-            cases.append(Case(a.when, replace(a.value, schema=changed, table=table)))
+            opened = None if a.value.kind == "null" else self._copied(open_struct(context, a.value), changed)
+            cases.append(Case(a.when, replace(a.value, schema=changed, opened=opened)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _copied(self, table: OpenStruct, schema: Schema) -> OpenStruct:
-        return replace(copy_struct(table, self.replace_null_with_default), schema=schema.same_but(fields={}))
+    def _copied(self, opened: OpenStruct, schema: Schema) -> OpenStruct:
+        return replace(copy_struct(opened, self.replace_null_with_default), schema=schema.same_but(fields={}))

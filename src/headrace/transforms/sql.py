@@ -47,8 +47,9 @@ def _expression(part: str, doc: str) -> Any:
 class Sql(Transformation):
     """Sets the key, value, topic, partition, timestamp or headers, or single fields, by Spark SQL expressions over the record.
 
-    All expressions see the record as it came in, as those of an SQL `UPDATE` do. A record of which one fails (a cast that does
-    not fit, say), fails; the `try_` functions of Spark give NULL instead. `value` sets the value, `value.<field>` a field of it.
+    All expressions see the input record, as those of an SQL `UPDATE` do. A record for which an expression fails (a cast of a
+    value that does not fit, say), fails; Spark's `try_` functions give NULL instead. `value` sets the value, `value.<field>` one
+    field.
     """
 
     examples = (
@@ -77,7 +78,8 @@ class Sql(Transformation):
     def check(self) -> None:
         """Set `parts`, the expressions of whole parts, and `fields`: part → path → option and expression.
 
-        Raises ConfigError for a path that has an empty step, for a part that is set as a whole and by fields, and for nothing.
+        Raises ConfigError for a path with an empty step, for a part that is set both as a whole and by fields, and if nothing is
+        set.
         """
         self.parts: dict[str, str] = {name: self[name] for name in PARTS if self[name] is not None}
         self.fields: dict[str, dict[tuple[str, ...], tuple[str, str]]] = {"key": {}, "value": {}}
@@ -103,7 +105,7 @@ class Sql(Transformation):
         return steps
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """Each part or field is made of the columns that its expression names."""
+        """Each part or field comes from the columns that its expression refers to."""
         texts = {(part,): text for part, text in self.parts.items()}
         texts |= {(part, *path): text for part, fields in self.fields.items() for path, (_, text) in fields.items()}
         changed = record
@@ -112,7 +114,7 @@ class Sql(Transformation):
         return changed
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Evaluate all expressions, then set what they are for."""
+        """Evaluate all expressions over the input record, then set the parts and fields."""
         expressions = {part: Expression(self.prefix + part, text, fit=fit_to(part)) for part, text in self.parts.items()}
         for part, fields in self.fields.items():
             for path, (name, text) in fields.items():
@@ -122,7 +124,7 @@ class Sql(Transformation):
         for part, fields in self.fields.items():
             if fields:
                 edits = {path: results[f"{part}.{path}"] for path in fields}
-                changed = replace(changed, **{part: _edited(record.run, getattr(record, part), edits)})
+                changed = replace(changed, **{part: _edited(record.context, getattr(record, part), edits)})
         return changed
 
 
@@ -133,12 +135,12 @@ def _of_expression(record: RecordLineage, text: str) -> ColumnLineage:
     return ColumnLineage(frozenset[ColumnOrigin]().union(*origins))
 
 
-def _edited(run: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
+def _edited(context: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
     """A map or struct with fields set; null stays null."""
     cases = [*nulls(value)]
-    for when, _, table in members(run, value, "SQL expression", null_passes=True):
-        with run.only(when):
+    for when, _, opened in members(context, value, "SQL expression", null_passes=True):
+        with context.where(when):
             for path, result in edits.items():
-                table = with_field(run, table, path, result)
-        cases.append(Case(when, struct(table)))
+                opened = with_field(context, opened, path, result)
+        cases.append(Case(when, struct(opened)))
     return combined(cases)

@@ -23,7 +23,7 @@ from headrace.transforms.column_transform import UserTransform
 
 @dataclass(frozen=True)
 class Stage:
-    """One transformation, applied where there is no predicate, or where it holds (`negate`: where it does not)."""
+    """One transformation, applied to all records, or to those for which its predicate holds (`negate`: does not hold)."""
 
     alias: str
     transformation: Transformation
@@ -33,10 +33,10 @@ class Stage:
 
 
 def stages(props: Mapping[str, str]) -> list[Stage]:
-    """Make the chain of a connector's configuration, with instances of its own for every use of a predicate.
+    """The chain of a connector's configuration, with a new instance for every use of a predicate.
 
-    Raises ConfigError for options that validation refuses too, ConnectError for what only shows when a task starts: rules
-    that need more than one option, and a predicate that is not there.
+    Raises ConfigError for options that validation refuses too, ConnectError for errors that are found only when a task starts:
+    rules about several options, and a predicate that does not exist.
     """
     definition = chain_definition(props)
     settings = definition.parse(props)
@@ -44,7 +44,7 @@ def stages(props: Mapping[str, str]) -> list[Stage]:
 
 
 def give_metrics(chain: Iterable[Stage], metrics: PluginMetrics) -> None:
-    """Have transforms and predicates that users write in Python register their metrics. metrics: of the task."""
+    """Let transforms and predicates that users write in Python register their metrics. metrics: of the task."""
     for stage in chain:
         if user := getattr(stage.transformation, "user", None):
             user.with_plugin_metrics(metrics.of(transformation=stage.alias))
@@ -53,7 +53,7 @@ def give_metrics(chain: Iterable[Stage], metrics: PluginMetrics) -> None:
 
 
 def column_lineage(chain: Iterable[Stage]) -> list[ColumnRow]:
-    """What each column of a record that the chain gives is made of. Pure."""
+    """The origins of each column of the record after the chain. Pure."""
     record = RecordLineage.read()
     for stage in chain:
         conditions = frozenset[ColumnOrigin]()
@@ -96,7 +96,7 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
     predicate = _class(prefix, props, Kind.PREDICATE)(under(props, prefix))
     if isinstance(predicate, ColumnPredicate):
         predicate = ColumnPredicateStage(predicate)
-    if isinstance(predicate, Combination):  # validation has seen that none is a part of itself
+    if isinstance(predicate, Combination):  # validation has refused cycles
         predicate.parts = [_predicate(part, props, options) for part in predicate.aliases]
         predicate.by_topic = all(part.by_topic for part in predicate.parts)
     predicate.prefix = prefix

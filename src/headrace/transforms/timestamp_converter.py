@@ -82,43 +82,47 @@ class TimestampConverter(PartTransformation):
     replace_null_with_default: bool = replace_null_option()
 
     def check(self) -> None:
-        """Refuse a format that is missing or that Java does not take."""
+        """Refuse a format that is missing or that SimpleDateFormat refuses."""
         if self.target_type == "string" and self.format is None:
             raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
         if self.format is not None:
             try:
                 date_pattern(self.format)
             except ValueError as error:
-                what = "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: " + self.format
-                raise ConfigError.invalid(what, f"java.lang.IllegalArgumentException: {error}") from None
+                problem = (
+                    "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: " + self.format
+                )
+                raise ConfigError.invalid(problem, f"java.lang.IllegalArgumentException: {error}") from None
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The field, or the whole, comes of itself."""
+        """The field, or the whole key or value, comes from itself."""
         part, how = record[self.target], Influence.TRANSFORMATION
         return record.with_part(self.target, part.by(how) if self.field is None else part.changed([self.field], how))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Convert the field, or the whole; null stays null."""
-        run, value = record.run, getattr(record, self.target)
+        """Convert the field, or the whole key or value; null stays null."""
+        context, value = record.context, getattr(record, self.target)
         if self.field is None:
-            return replace(record, **{self.target: mapped(value, partial(self._converted, run))})
+            return replace(record, **{self.target: mapped(value, partial(self._converted, context))})
         cases = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
         for a in nulls(value):
-            if a.value.kind != "null":  # Kafka looks for the schema's fields, whether or not there is a value
-                run.fail(all_of(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
-        for when, _, table in members(run, value, "converting timestamp formats", null_passes=True):
-            with run.only(when):
-                if table.schema is None:
-                    changed = table.with_field(self.field, or_null(mapped(table.get(self.field), partial(self._converted, run))))
+            if a.value.kind != "null":  # Kafka lists the schema's fields before it checks the value
+                context.fail(all_of(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
+        for when, _, opened in members(context, value, "converting timestamp formats", null_passes=True):
+            with context.where(when):
+                if opened.schema is None:
+                    changed = opened.with_field(
+                        self.field, or_null(mapped(opened.get(self.field), partial(self._converted, context)))
+                    )
                 else:
-                    changed = copy_struct(table, self.replace_null_with_default, keep_schema=True)
+                    changed = copy_struct(opened, self.replace_null_with_default, keep_schema=True)
                     if self.field in changed.fields:
-                        field = mapped(changed.fields[self.field], partial(self._converted, run))
+                        field = mapped(changed.fields[self.field], partial(self._converted, context))
                         changed = changed.with_field(self.field, field)
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _converted(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
+    def _converted(self, context: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null" and typed.schema is None:
             return typed
         source = _source(typed)
@@ -128,15 +132,15 @@ class TimestampConverter(PartTransformation):
             else:
                 message = f"Schema {_described(typed.schema)} does not correspond to a known timestamp type format"
                 java_class = "org.apache.kafka.connect.errors.ConnectException"
-            run.fail(when, lit(message), java_class)
+            context.fail(when, lit(message), java_class)
             return typed
         kind, sql, schema = _TARGETS[self.target_type]
-        millis = run.scope.bind(case([(when, self._millis(run, when, typed, source))]))
+        millis = context.scope.bind(case([(when, self._millis(context, when, typed, source))]))
         optional = typed.schema is not None and typed.schema.optional
         result = None if typed.schema is None else schema.same_but(optional=optional)
         return TypedValue(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
 
-    def _millis(self, run: CompileContext, when: Sql | None, typed: TypedValue, source: str) -> Sql:
+    def _millis(self, context: CompileContext, when: Sql | None, typed: TypedValue, source: str) -> Sql:
         """Milliseconds since the epoch; NULL for null."""
         if source == "date":
             return typed.sql
@@ -146,14 +150,14 @@ class TimestampConverter(PartTransformation):
         not_null = f"({typed.sql} IS NOT NULL)"
         if self.format is None:
             message = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
-            run.fail(all_of(when, not_null), lit(message), "java.lang.NullPointerException")
+            context.fail(all_of(when, not_null), lit(message), "java.lang.NullPointerException")
             return "cast(NULL as bigint)"
-        millis = run.scope.bind(case([(when, call("headrace_date_parse", typed.sql, lit(self.format)))]))
+        millis = context.scope.bind(case([(when, call("headrace_date_parse", typed.sql, lit(self.format)))]))
         message = call(
             "concat", lit("Could not parse timestamp: value ("), typed.sql, lit(f") does not match pattern ({self.format})")
         )
         cause = call("concat", lit('java.text.ParseException: Unparseable date: "'), typed.sql, lit('"'))
-        run.fail(all_of(when, not_null, f"({millis} IS NULL)"), message, cause=cause)
+        context.fail(all_of(when, not_null, f"({millis} IS NULL)"), message, cause=cause)
         return millis
 
     def _unix(self, millis: Sql) -> Sql:
@@ -161,7 +165,7 @@ class TimestampConverter(PartTransformation):
         return _saturated(millis, factor) if divides else f"({millis} div {factor}L)"
 
     def _null(self, typed: TypedValue) -> TypedValue:
-        """Null, with the schema that it would have."""
+        """Null, with the schema of a converted value."""
         schema = typed.schema
         if schema is None or self.field is None or self.field not in schema.members:
             return typed
@@ -179,7 +183,7 @@ _MOST = 2**63 - 1
 _TARGETS = {
     "string": ("string", "headrace_date_format({ms}, {format})", Schema("string")),
     "unix": ("int64", "", Schema("int64")),
-    # The first day that a 64-bit number of milliseconds has is not whole: such a date fails when it is written, as in Kafka.
+    # The first day of the range of a 64-bit number of milliseconds is incomplete: such a date fails when written, as in Kafka.
     "Date": ("date", f"({{ms}} - pmod(greatest({{ms}}, {_FIRST_DAY}), {_DAY}))", Schema("int32", name=DATE, version=1)),
     "Time": ("date", f"pmod({{ms}}, {_DAY})", Schema("int32", name=TIME, version=1)),
     "Timestamp": ("date", "{ms}", Schema("int64", name=TIMESTAMP, version=1)),
@@ -191,11 +195,11 @@ _PRECISIONS = {
     "microseconds": (1000, True),
     "nanoseconds": (1_000_000, True),
 }
-"""What a number is multiplied by, or divided by, to get milliseconds."""
+"""The factor between a unit and milliseconds, and whether a number is divided by it."""
 
 
 def _source(typed: TypedValue) -> str | None:
-    """What the value is: "date", "unix", "string", or None."""
+    """The form of the timestamp: "date", "unix", "string", or None for a value that is no timestamp."""
     if typed.schema is not None and typed.schema.name in (DATE, TIME, TIMESTAMP):
         return "date"
     return {"date": "date", "int64": "unix", "string": "string"}.get(typed.kind)
@@ -206,7 +210,7 @@ def _described(schema: Schema) -> str:
 
 
 def _saturated(number: Sql, factor: int) -> Sql:
-    """A product, as far as a long goes and no further (java.util.concurrent.TimeUnit)."""
+    """A product, limited to the range of a long (java.util.concurrent.TimeUnit)."""
     if factor == 1:
         return number
     most = _MOST // factor

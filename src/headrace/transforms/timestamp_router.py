@@ -1,4 +1,4 @@
-"""TimestampRouter: changes a record's topic to one made of the topic and the record's timestamp."""
+"""TimestampRouter: renames a record's topic by a format with the topic and the record's timestamp."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @plugin("org.apache.kafka.connect.transforms.TimestampRouter", Kind.TRANSFORMATION)
 class TimestampRouter(Transformation):
-    """Changes a record's topic to one made of the topic and the record's timestamp."""
+    """Renames a record's topic by a format with the topic and the record's timestamp."""
 
     examples = (
         Example(
@@ -47,20 +47,22 @@ class TimestampRouter(Transformation):
     )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The topic is made of the topic and the timestamp."""
+        """The topic comes from the topic and the timestamp."""
         return record.opaque(("topic",), ("topic", "timestamp"))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Make the topic of the format, the old topic and the record's time."""
-        run = record.run
+        """Format the new topic from the old topic and the record's timestamp."""
+        context = record.context
         missing = call("concat", lit("Timestamp missing on record: topic='"), record.topic, lit("'"))
-        run.fail(f"({record.timestamp} IS NULL)", missing)
+        context.fail(f"({record.timestamp} IS NULL)", missing)
         try:
             date_pattern(self.timestamp_format)
         except ValueError as error:
-            run.fail(None, lit(str(error)), "java.lang.IllegalArgumentException")
+            context.fail(None, lit(str(error)), "java.lang.IllegalArgumentException")
             return record
         time = call("headrace_date_format", record.timestamp, lit(self.timestamp_format))
-        known = {"${topic}": record.topic, "${timestamp}": time}
-        parts = [known.get(part, lit(part)) for part in re.split(r"(\$\{topic\}|\$\{timestamp\})", self.topic_format) if part]
+        placeholders = {"${topic}": record.topic, "${timestamp}": time}
+        parts = [
+            placeholders.get(part, lit(part)) for part in re.split(r"(\$\{topic\}|\$\{timestamp\})", self.topic_format) if part
+        ]
         return replace(record, topic=concat(*parts) if parts else "''")

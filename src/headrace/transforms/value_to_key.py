@@ -1,4 +1,4 @@
-"""ValueToKey: replaces the record's key by one made of fields of the value."""
+"""ValueToKey: replaces the record's key by a struct or map of fields of the value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @plugin("org.apache.kafka.connect.transforms.ValueToKey", Kind.TRANSFORMATION)
 class ValueToKey(Transformation):
-    """Replaces the record's key by one made of fields of the value."""
+    """Replaces the record's key by a struct or map of fields of the value."""
 
     examples = (
         Example({"fields": "id"}, {"value": {"id": 7, "name": "x"}}, {"key": {"id": 7}, "value": {"id": 7, "name": "x"}}),
@@ -42,21 +42,21 @@ class ValueToKey(Transformation):
     replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
-        """The key's fields are those of the value."""
+        """The key's fields come from the value's."""
         return record.with_part("key", closed({name: record["value"].get((name,)) for name in self.fields}))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Make the key of the value's fields."""
-        run, cases = record.run, []
-        for when, _, table in members(run, record.value, "copying fields from value to key", null_passes=False):
-            missing = [name for name in self.fields if table.schema is not None and name not in table.fields]
+        """Set the key to the value's fields."""
+        context, cases = record.context, []
+        for when, _, opened in members(context, record.value, "copying fields from value to key", null_passes=False):
+            missing = [name for name in self.fields if opened.schema is not None and name not in opened.fields]
             if missing:
-                run.fail(when, lit(f"Field does not exist: {missing[0]}"))
+                context.fail(when, lit(f"Field does not exist: {missing[0]}"))
                 continue
-            if table.schema is None:
-                key = OpenStruct({name: or_null(table.get(name)) for name in self.fields})
+            if opened.schema is None:
+                key = OpenStruct({name: or_null(opened.get(name)) for name in self.fields})
             else:
-                fields = copy_struct(table, self.replace_null_with_default).fields
+                fields = copy_struct(opened, self.replace_null_with_default).fields
                 key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))
             cases.append(Case(when, struct(key)))
         return replace(record, key=combined(cases))

@@ -1,4 +1,4 @@
-"""A record as Spark columns with plain names: what SQL expressions and Python plugins of users see."""
+"""A record as Spark columns with plain names: the input of SQL expressions and Python plugins of users."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _WIDER = {kind: _NUMBERS[place + 1 :] for place, kind in enumerate(_NUMBERS)}
 
 @dataclass(frozen=True)
 class Shape:
-    """How data stands in a Spark column: its type; fields: of a struct."""
+    """The Spark type of a column, as DDL; fields: the shapes of a struct's fields."""
 
     ddl: str
     fields: tuple[tuple[str, Shape], ...] = ()
@@ -78,10 +78,12 @@ def types(record: ConnectRecord) -> dict[str, str]:
     return {**_TYPES, "key": common_shape(record.key).ddl, "value": common_shape(record.value).ddl}
 
 
-def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
-    """The part of the record with this name, of its type; what cannot be shown so is a fault of the present step."""
+def expression(context: CompileContext, record: ConnectRecord, name: str) -> Sql:
+    """The part of the record with this name, as a column of its type; a value that the type cannot hold is a fault of the current
+    step.
+    """
     if name in ("key", "value"):
-        return column(run, getattr(record, name), name)
+        return column(context, getattr(record, name), name)
     if name == "timestamp":
         return f"headrace_try(timestamp_millis({record.timestamp}))"
     if name == "offset":
@@ -89,25 +91,26 @@ def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
     return getattr(record, name)
 
 
-def column(run: CompileContext, value: Value, name: str) -> Sql:
+def column(context: CompileContext, value: Value, name: str) -> Sql:
     """A value as one column of the type that it has (`common_shape`)."""
-    present, wanted = _present(value), common_shape(value)
-    if wanted == shape(value):
-        return _sql(run, value, wanted, name)
+    present, target = _present(value), common_shape(value)
+    if target == shape(value):
+        return _sql(context, value, target, name)
     branches = []
     for a in present:
         own_shape = _of_typed(a.value)
-        with run.only(a.when):
-            struct = run.scope.bind(_typed(run, a, own_shape, name))
-        branches.append((a.when, _recast(struct, own_shape, wanted)))
-    return case(branches, f"cast(NULL as {wanted.ddl})")
+        with context.where(a.when):
+            struct = context.scope.bind(_typed(context, a, own_shape, name))
+        branches.append((a.when, _recast(struct, own_shape, target)))
+    return case(branches, f"cast(NULL as {target.ddl})")
 
 
 def common_shape(value: Value) -> Shape:
-    """The type of a value; of structs of several schemas that of a struct of all their fields; else VARIANT if there are several.
+    """The type of a value: for structs of several schemas, a struct of all their fields; for other values of several types,
+    VARIANT.
 
-    Of fields with one name and several types, structs become one likewise, integers and floats take the widest, all others
-    become text.
+    Fields that have one name and several types: structs are merged in the same way, integers and floats take the widest type,
+    all others become text.
     """
     shapes = [_of_typed(a.value) for a in _present(value)]
     if len(set(shapes)) < 2 or not all(s.fields for s in shapes):
@@ -128,30 +131,31 @@ def _union(a: Shape, b: Shape) -> Shape:
     return _struct(fields)
 
 
-def _recast(sql: Sql, own: Shape, wanted: Shape) -> Sql:
-    """A column of one shape as another one that has all its fields."""
-    if own == wanted:
+def _recast(sql: Sql, actual: Shape, target: Shape) -> Sql:
+    """A column of the shape `actual`, cast to the shape `target`, which has all of its fields."""
+    if actual == target:
         return sql
-    if not (own.fields and wanted.fields):
-        return f"cast({sql} as {wanted.ddl})"
-    inner = dict(own.fields)
+    if not (actual.fields and target.fields):
+        return f"cast({sql} as {target.ddl})"
+    inner = dict(actual.fields)
     parts = (
         (lit(name), _recast(f"{sql}.{quoted(name)}", inner[name], field) if name in inner else f"cast(NULL as {field.ddl})")
-        for name, field in wanted.fields
+        for name, field in target.fields
     )
     return f"if({sql} IS NULL, NULL, {call('named_struct', *(x for pair in parts for x in pair))})"
 
 
-def column_of(run: CompileContext, value: Value, schema: Schema, name: str) -> Sql:
+def column_of(context: CompileContext, value: Value, schema: Schema, name: str) -> Sql:
     """A value as one column of the type of a schema (`ddl_of`), fitted to it by the names of fields.
 
-    What is not there is NULL, what the schema has not is left out; a field of another kind is a fault of the present step.
+    Missing fields are NULL, fields that the schema does not have are left out; a field of another kind is a fault of the current
+    step.
     """
     branches = []
     for a in value:
         if a.value.kind != "null":
-            with run.only(a.when):
-                branches.append((a.when, _fitted(run, a, schema, name)))
+            with context.where(a.when):
+                branches.append((a.when, _fitted(context, a, schema, name)))
     return case(branches, f"cast(NULL as {ddl_of(schema)})")
 
 
@@ -160,23 +164,25 @@ def ddl_of(schema: Schema) -> str:
     return _of_schema(schema).ddl
 
 
-def _fitted(run: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
+def _fitted(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
     typed, ddl = a.value, ddl_of(schema)
-    if typed.table is not None and schema.type == "struct":
+    if typed.opened is not None and schema.type == "struct":
         fields = []
         for field, inner in schema.fields.items():
-            member = typed.table.fields.get(field)
-            member_sql = f"cast(NULL as {ddl_of(inner)})" if member is None else column_of(run, member, inner, f"field {field}")
+            member = typed.opened.fields.get(field)
+            member_sql = (
+                f"cast(NULL as {ddl_of(inner)})" if member is None else column_of(context, member, inner, f"field {field}")
+            )
             fields += [lit(field), member_sql]
         return call("named_struct", *fields)
     member = typed.schema
     if member is None or not _fits(member, schema):
-        is_given = "schemaless data" if member is None else member.name or member.type.upper()
-        run.fail(None, lit(f"The {name} is {is_given}, and {schema.name or schema.type.upper()} is what is read"))
+        actual = "schemaless data" if member is None else member.name or member.type.upper()
+        context.fail(None, lit(f"The {name} is {actual}, and {schema.name or schema.type.upper()} is what is read"))
         return f"cast(NULL as {ddl})"
     if typed.kind in ("list", "map", "struct"):
         return _from_payload(schema, f"from_json({typed.sql}, {lit(_payload_type(schema))})", 0)
-    return _typed(run, a, Shape(ddl), name)
+    return _typed(context, a, Shape(ddl), name)
 
 
 def _fits(actual: Schema, expected: Schema) -> bool:
@@ -198,11 +204,11 @@ def _wider(a: str, b: str) -> str:
     return a if a == b else "STRING"
 
 
-def json_text(run: CompileContext, value: Value) -> Sql:
+def json_text(context: CompileContext, value: Value) -> Sql:
     """A value as JSON text, NULL for null."""
-    writer = JsonWriter(run, final=False)
+    writer = JsonWriter(context, final=False)
     text = case([(a.when, writer.typed(a.value, a.when)) for a in value if a.value.kind != "null"])
-    return run.scope.bind(f"nullif(string({text}), 'null')")
+    return context.scope.bind(f"nullif(string({text}), 'null')")
 
 
 def shape(value: Value) -> Shape:
@@ -216,9 +222,9 @@ def shape(value: Value) -> Shape:
 
 def _of_typed(typed: TypedValue) -> Shape:
     if typed.schema is None:
-        return Shape(_SCHEMALESS[typed.kind]) if typed.kind in _SCHEMALESS and typed.table is None else _VARIANT
-    if typed.table is not None:
-        return _struct({name: shape(value) for name, value in typed.table.fields.items()})
+        return Shape(_SCHEMALESS[typed.kind]) if typed.kind in _SCHEMALESS and typed.opened is None else _VARIANT
+    if typed.opened is not None:
+        return _struct({name: shape(value) for name, value in typed.opened.fields.items()})
     wrong = typed.schema.logical and typed.kind != kind_of(typed.schema)
     return _VARIANT if wrong else _of_schema(typed.schema)
 
@@ -251,34 +257,36 @@ def _text_keys(schema: Schema) -> bool:
     return schema.keys is not None and schema.keys.type == "string"
 
 
-def _sql(run: CompileContext, value: Value, shape: Shape, name: str) -> Sql:
+def _sql(context: CompileContext, value: Value, shape: Shape, name: str) -> Sql:
     if shape.ddl == "VARIANT":
-        return _variant(run, value, name)
+        return _variant(context, value, name)
     branches = []
     for a in value:
         if a.value.kind != "null":
-            with run.only(a.when):
-                branches.append((a.when, _typed(run, a, shape, name)))
+            with context.where(a.when):
+                branches.append((a.when, _typed(context, a, shape, name)))
     return case(branches, f"cast(NULL as {shape.ddl})")
 
 
-def _variant(run: CompileContext, value: Value, name: str) -> Sql:
-    text = json_text(run, value)
-    parsed = run.scope.bind(f"try_parse_json({text})")
+def _variant(context: CompileContext, value: Value, name: str) -> Sql:
+    text = json_text(context, value)
+    parsed = context.scope.bind(f"try_parse_json({text})")
     why = f"The {name} does not fit Spark's type VARIANT: an object has a name twice, or it is too large or too deep"
-    run.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(why))
+    context.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(why))
     return parsed
 
 
-def _typed(run: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
+def _typed(context: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
     typed, sql = a.value, a.value.sql
     if shape.fields:
-        guarded = typed if typed.table or a.when is None else TypedValue(typed.kind, case([(a.when, sql)]), typed.schema)
-        table = open_struct(run, guarded)
-        return call("named_struct", *(x for n, s in shape.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
+        guarded = typed if typed.opened or a.when is None else TypedValue(typed.kind, case([(a.when, sql)]), typed.schema)
+        opened = open_struct(context, guarded)
+        return call(
+            "named_struct", *(x for n, s in shape.fields for x in (lit(n), _sql(context, opened.fields[n], s, f"field {n}")))
+        )
     if typed.kind == "decimal":
         cast = f"try_cast({sql} as {shape.ddl})"
-        run.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {shape.ddl}"))
+        context.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {shape.ddl}"))
         return cast
     if typed.kind in ("list", "map") and typed.schema is not None:
         return _from_payload(typed.schema, f"from_json({sql}, {lit(_payload_type(typed.schema))})", 0)
@@ -305,7 +313,7 @@ def _payload_type(schema: Schema) -> str:
 
 
 def _from_payload(schema: Schema, sql: Sql, depth: int) -> Sql:
-    """What was read with `_payload_type` as the type that the user sees."""
+    """A column that was read with the type `_payload_type`, converted to the type of the schema (`ddl_of`)."""
     if _payload_type(schema) == _of_schema(schema).ddl and schema.logical != DECIMAL:
         return sql
     if schema.logical == DECIMAL:

@@ -1,4 +1,4 @@
-"""Expressions of users, over the names of a record (`headrace.values.columns`): what they give is found before they run."""
+"""Expressions of users over the columns of a record (`headrace.values.columns`); their result types are known before they run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 Fit = Callable[["Column", "DataType"], "Column"]
-"""Brings a result to the type that is wanted. Raises ConfigError, in a sentence about `It`, for one that cannot be."""
+"""Casts a result to the required type. Raises ConfigError, in a sentence about `It`, for a type that cannot be cast."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression of a user: of which option it is, its text, SQL if it is that, and what its result has to be."""
+    """An expression of a user: the option that has it, its text (SQL, or a description where `column` is set), and the cast of
+    its result.
+    """
 
     option: str
     text: str
@@ -47,33 +49,33 @@ class Expression:
 
 @dataclass(frozen=True)
 class ExpressionResult:
-    """Where the result of an expression stands, and its type."""
+    """The column with the result of an expression, and its type."""
 
     sql: Sql
     type: DataType
 
 
 def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> dict[str, ExpressionResult]:
-    """The results of expressions, all of them over the record as it is; a record of which one fails, fails at the present step.
+    """The results of expressions over the current record; a record for which an expression fails, fails at the current step.
 
     Raises ConfigError for an expression that Spark does not accept, or that is not about one record.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.types import NullType
 
-    run, known = record.run, types(record)
-    # Before the first schema is known there are no fields: all that is not null waits for its schema.
+    context, types_by_name = record.context, types(record)
+    # Before the first schema is known there are no fields: records that are not null wait until their schema is learned.
     unread = any(all(a.value.kind == "null" for a in part) for part in (record.key, record.value))
     columns: dict[str, Column] = {}
     found_types: dict[str, DataType] = {}
     names: set[str] = set()
-    # Spark computes what expressions have in common outside of them, where a failure would be everybody's; it does not do so
-    # inside of a condition that it cannot see through.
-    guard = all_of(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
+    # Spark evaluates common subexpressions outside of the expressions, where a failure would fail all of them; it does not do so
+    # inside of a condition that it cannot simplify.
+    guard = all_of(context.reached_when, f"(length({context.scope.bind(record.topic)}) >= 0)") or "true"
     for key, text in expressions.items():
         column = text.to_column()
         try:
-            type_, _ = _analyzed(text, column, known)
+            type_, _ = _analyzed(text, column, types_by_name)
         except ConfigError:
             if not unread:
                 raise
@@ -82,26 +84,26 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
             column = text.fit(column, type_)
         except ConfigError as error:
             raise text.wrong(str(error)) from error
-        found_types[key], used = _analyzed(text, column, known)
+        found_types[key], used = _analyzed(text, column, types_by_name)
         names |= used
         columns[key] = F.call_function("headrace_try", F.when(F.expr(guard), F.struct(column.alias("v"))))
-    places = run.scope.bind_named({n: expression(run, record, n) for n in known if n in names}, columns)
+    places = context.scope.bind_named({n: expression(context, record, n) for n in types_by_name if n in names}, columns)
     for key, text in expressions.items():
-        run.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {text.text} of '{text.option}' failed"))
+        context.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {text.text} of '{text.option}' failed"))
     return {key: ExpressionResult(f"{place}.v", found_types[key]) for key, place in places.items()}
 
 
-def _analyzed(expression: Expression, column: Column, known: Mapping[str, str]) -> tuple[DataType, set[str]]:
+def _analyzed(expression: Expression, column: Column, types_by_name: Mapping[str, str]) -> tuple[DataType, set[str]]:
     """The type of an expression, and the names that it uses."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     spark = SparkSession.active()
-    frame = spark.sql(f"SELECT {', '.join(f'CAST(NULL AS {ddl}) AS {name}' for name, ddl in known.items())}")
+    frame = spark.sql(f"SELECT {', '.join(f'CAST(NULL AS {ddl}) AS {name}' for name, ddl in types_by_name.items())}")
     try:
-        selected = frame.select(column.alias("found"))
+        selected = frame.select(column.alias("result"))
         plan: Any = selected._jdf.queryExecution().analyzed()  # type: ignore[operator]
-        type_ = selected.schema["found"].dataType
+        type_ = selected.schema["result"].dataType
     except PySparkException as error:
         raise expression.wrong(spark_message(error)) from error
     if _nodes(plan) != ["Project", "Project", "OneRowRelation"] or not plan.subqueries().isEmpty():
@@ -121,7 +123,7 @@ def _nodes(plan: Any) -> list[str]:
 
 
 def spark_message(error: Exception) -> str:
-    """What Spark says of an expression, in one line."""
+    """Spark's error message about an expression, in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", first).rstrip()

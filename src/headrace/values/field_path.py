@@ -23,9 +23,9 @@ def field_path(text: str) -> tuple[str, ...]:
 
 
 def _quoted(text: str, opening: int) -> tuple[str, int]:
-    """The step that the backtick at `opening` begins, and where the next one does.
+    """The step that the backtick at `opening` begins, and the position of the next step.
 
-    A backtick closes if a dot or the end follows; `\\` keeps it from closing before a dot, and is dropped then.
+    A backtick closes the step if a dot or the end follows; `\\` before it escapes it, and is removed.
     """
     step, start, at = "", opening + 1, opening + 1
     while True:

@@ -1,4 +1,4 @@
-"""The order of `java.util.HashMap`: some of Java's texts are written in it."""
+"""The iteration order of `java.util.HashMap`, in which Kafka writes some texts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def java_hash(text: str) -> int:
 
 
 def hash_order(texts: Iterable[str], *, copied: bool = False) -> list[str]:
-    """Distinct texts in the order of a HashMap or HashSet that they were put into one by one, in this order.
+    """Distinct texts in the iteration order of a HashMap or HashSet to which they were added in this order.
 
-    copied: the set was made with `new HashSet<>(collection)`, which chooses its size beforehand.
+    copied: the set was created by `new HashSet<>(collection)`, which chooses its capacity in advance.
     """
     distinct = list(dict.fromkeys(texts))
     size = 16

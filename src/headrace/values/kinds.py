@@ -1,4 +1,4 @@
-"""The kinds of values, and how a value of each stands in a column.
+"""The kinds of values, and the column type that represents each.
 
 | kind | Java class in Connect | column |
 |---|---|---|

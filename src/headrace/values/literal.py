@@ -18,7 +18,7 @@ _NESTED = ("array", "map")
 
 
 def evaluated(sql: Sql) -> Any:
-    """The value of an expression without columns; nothing runs on executors for it."""
+    """The value of an expression without columns; Spark evaluates it on the driver."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.active()
@@ -28,7 +28,7 @@ def evaluated(sql: Sql) -> Any:
 
 
 def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
-    """A frame of constant rows: Spark evaluates what is made of it without a job."""
+    """A frame of constant rows: Spark evaluates queries over it without a job."""
     from pyspark.sql import SparkSession
 
     selects = (f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in row.items())}" for row in values)
@@ -36,7 +36,7 @@ def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
 
 
 def _nested(literal: Mapping[str, Any]) -> Schema | None:
-    """The schema of a list or map whose items have one type, in Connect's words; None for another."""
+    """The schema of a list or map whose items all have one type; None for any other."""
     if literal["items"] is None:
         return None
     items = Schema(literal["items"])

@@ -20,41 +20,41 @@ def node_type(k: Sql) -> Sql:
 
 
 def struct_fields(
-    run: CompileContext, reader: JsonReader, schema: Schema, trusted: bool, defaults: bool = True
+    context: CompileContext, reader: JsonReader, schema: Schema, trusted: bool, defaults: bool = True
 ) -> dict[str, Value]:
     """The fields of a struct that a reader reads.
 
-    trusted: the payload was normalized before, nothing can be wrong with it; defaults: nulls become the field's default.
+    trusted: the payload has been normalized before, so it is not checked; defaults: nulls become the field's default.
     """
     fields = {}
     for name, inner in schema.members.items():
-        fields[name] = payload(run, reader, reader.member(name), inner, trusted, defaults)
+        fields[name] = payload(context, reader, reader.member(name), inner, trusted, defaults)
     return fields
 
 
 def payload(
-    run: CompileContext, reader: JsonReader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null"
+    context: CompileContext, reader: JsonReader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null"
 ) -> Value:
-    """The value that the columns with this suffix hold, by its schema; faults are reported to the present step."""
+    """The value in the columns with this suffix, by its schema; faults are reported to the current step."""
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
     null = kind_in(k, (0, 1)) or "true"
     default = schema.default is not None and defaults
     if not (trusted or default or schema.optional):
-        run.fail(null, lit(f"Invalid null value for required {schema.type.upper()} field"))
+        context.fail(null, lit(f"Invalid null value for required {schema.type.upper()} field"))
     kind = kinds.of_schema(schema)
     if kind in kinds.NESTED:
-        return _nested(run, (k, s), null, schema, trusted, defaults)
+        return _nested(context, (k, s), null, schema, trusted, defaults)
     number = _is(k, 3, 4, 8)
     sql = (
-        _logical(run, (k, n, s), null, schema, trusted)
+        _logical(context, (k, n, s), null, schema, trusted)
         if schema.logical
-        else _primitive(run, (k, n, d, s, number), schema, trusted)
+        else _primitive(context, (k, n, d, s, number), schema, trusted)
     )
     sql = case([(null, constant(schema) if default else "NULL")], sql)
     return always(TypedValue(kind, sql, schema))
 
 
-def _primitive(run: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
+def _primitive(context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
     k, n, d, s, number = columns
     if schema.type in kinds.BITS:
         return case([(number, narrowed(n, schema.type))], "0L")
@@ -65,14 +65,14 @@ def _primitive(run: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], sch
         return case([(number, d if cast == "double" else f"float({d})"), *texts], f"{cast}(0)")
     if schema.type == "boolean":
         return f"({_is(k, 2)} AND {n} = 1L)"
-    text, other = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)
+    text, not_text = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)
     if not (schema.optional or trusted):
-        run.fail(other, lit(f'Invalid value: null used for required field: "null", schema type: {schema.type.upper()}'))
+        context.fail(not_text, lit(f'Invalid value: null used for required field: "null", schema type: {schema.type.upper()}'))
     if schema.type == "string":
         return case([(text, s)])
     decoded = call("headrace_base64", s)
     if not trusted:
-        run.fail(f"({text} AND {decoded} IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+        context.fail(f"({text} AND {decoded} IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
     return case([(text, decoded)])
 
 
@@ -81,30 +81,30 @@ _BASE64 = (
 )
 
 
-def _logical(run: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
+def _logical(context: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
     k, n, s = columns
     node = node_type(k)
     if schema.logical == DECIMAL:
         if not trusted:
             why = lit("Invalid type for Decimal, underlying representation should be numeric or bytes but was ")
-            run.fail(_is(k, 2, 6, 7), call("concat", why, node))
-            run.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+            context.fail(_is(k, 2, 6, 7), call("concat", why, node))
+            context.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
         return case([(_is(k, 5), call("headrace_decimal_read", f"headrace_base64({s})", str(schema.scale)))], s)
     name = schema.name.rpartition(".")[2] if schema.name else ""
     fits = f"({_is(k, 3)} AND {n} BETWEEN -2147483648L AND 2147483647L)" if schema.type == "int32" else _is(k, 3, 8)
     if not trusted:
         kind = "integer" if schema.type == "int32" else "integral"
         why = lit(f"Invalid type for {name}, underlying representation should be {kind} but was ")
-        run.fail(f"(NOT {null} AND NOT {fits})", call("concat", why, node))
+        context.fail(f"(NOT {null} AND NOT {fits})", call("concat", why, node))
     if schema.logical == TIME and not trusted:
-        run.fail(
+        context.fail(
             f"({fits} AND NOT {n} BETWEEN 0L AND 86400000L)",
             lit("Time values must use number of milliseconds greater than 0 and less than 86400000"),
         )
     return case([(fits, f"({n} * {_DAY}L)" if schema.logical == DATE else n)])
 
 
-def _nested(run: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trusted: bool, defaults: bool) -> Value:
+def _nested(context: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trusted: bool, defaults: bool) -> Value:
     k, s = columns
     kind = kinds.of_schema(schema)
     if trusted:
@@ -119,10 +119,12 @@ def _nested(run: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Sc
             if strings
             else "Maps with non-string fields should be encoded as JSON array of tuples, but found ",
         }[schema.type]
-        run.fail(f"({k} > 1Y AND {k} <> {expected_kind}Y)", call("concat", lit(message), node_type(k)))
+        context.fail(f"({k} > 1Y AND {k} <> {expected_kind}Y)", call("concat", lit(message), node_type(k)))
         mode = "d" if defaults else ""
-        normal = run.scope.bind(case([(_is(k, expected_kind), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
-        run.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
+        normal = context.scope.bind(
+            case([(_is(k, expected_kind), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))])
+        )
+        context.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
         raw = f"{normal}.value"
     present = TypedValue(kind, case([(f"(NOT {null})", raw)]), schema)
     if schema.default is not None and defaults:

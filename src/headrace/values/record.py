@@ -16,7 +16,7 @@ from headrace.values.value import OpenStruct, TypedValue, Value, always, bind_va
 class ConnectRecord:
     """The parts of a record, as SQL."""
 
-    run: CompileContext
+    context: CompileContext
     topic: Sql
     """String."""
     partition: Sql
@@ -31,19 +31,19 @@ class ConnectRecord:
     """Array<struct<key:string,value:binary>>, values as they will be written."""
     headers_written: HeaderWriter
     dropped: Sql | None = NEVER
-    """The condition that a filter has taken the record out."""
+    """The condition that a filter has dropped the record."""
 
     def with_bound_columns(self) -> ConnectRecord:
-        """The same with every expression named."""
-        bind = self.run.scope.bind
+        """The record with each expression bound to a named column (`Scope.bind`)."""
+        bind = self.context.scope.bind
         return ConnectRecord(
-            self.run,
+            self.context,
             bind(self.topic),
             bind(self.partition),
             self.offset,
             bind(self.timestamp),
-            bind_value(self.key, self.run.scope),
-            bind_value(self.value, self.run.scope),
+            bind_value(self.key, self.context.scope),
+            bind_value(self.value, self.context.scope),
             bind(self.headers),
             self.headers_written,
             None if self.dropped is None else bind(self.dropped),
@@ -54,52 +54,52 @@ class HeaderWriter:
     """Turns a value into the bytes of a header."""
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
-        """Binary of the header of this name, NULL for null; reports what it cannot write as a fault of the present step."""
+        """Binary of the header of this name, NULL for null; a value that cannot be written is a fault of the current step."""
         raise NotImplementedError
 
 
 def members(
-    run: CompileContext, value: Value, purpose: str, null_passes: bool
+    context: CompileContext, value: Value, purpose: str, null_passes: bool
 ) -> Iterator[tuple[Sql | None, TypedValue, OpenStruct]]:
-    """The alternatives of a value that are maps without, or structs with schema, open for edits; the others fail.
+    """The alternatives of a value that are maps without schema, or structs with one, with their members; the others fail.
 
-    purpose: what Kafka's message names; null_passes: null is left out silently rather than refused.
+    purpose: the purpose that Kafka's error message names; null_passes: null is left out silently instead of failing.
     """
     for a in value:
         typed = a.value
         if typed.kind == "null" and null_passes:
             continue
         if (typed.schema is None and typed.kind == "map") or (typed.schema is not None and typed.kind == "struct"):
-            yield a.when, typed, open_struct(run, typed)
+            yield a.when, typed, open_struct(context, typed)
         else:
             expected = "Map objects supported in absence of schema" if typed.schema is None else "Struct objects supported"
             actual = "null" if typed.kind == "null" else kinds.JAVA[typed.kind]
             when = a.when
             if typed.schema is not None and typed.kind != "null":
                 null = typed.is_null()
-                run.fail(all_of(when, f"(NOT {null})"), lit(f"Only {expected} for [{purpose}], found: {actual}"))
+                context.fail(all_of(when, f"(NOT {null})"), lit(f"Only {expected} for [{purpose}], found: {actual}"))
                 actual, when = "null", all_of(when, null)
                 if null_passes:
                     continue
-            run.fail(when, lit(f"Only {expected} for [{purpose}], found: {actual}"))
+            context.fail(when, lit(f"Only {expected} for [{purpose}], found: {actual}"))
 
 
 def nulls(value: Value) -> Value:
-    """What `members(…, null_passes=True)` leaves out: null, and what has a schema but that of a struct, where it is null."""
+    """The alternatives that `members(…, null_passes=True)` leaves out: null, and values of other schemas than a struct's."""
     return tuple(a for a in value if a.value.kind == "null" or (a.value.schema is not None and a.value.kind != "struct"))
 
 
-def open_struct(run: CompileContext, typed: TypedValue) -> OpenStruct:
+def open_struct(context: CompileContext, typed: TypedValue) -> OpenStruct:
     """The members of a map or struct."""
-    if typed.table is not None:
-        return typed.table
+    if typed.opened is not None:
+        return typed.opened
     from headrace.values.payload import struct_fields
 
     source = f"cast({typed.sql} as binary)"
     if typed.schema is None:
-        return OpenStruct(rest=run.scope.reader(source))
-    reader = run.scope.reader(source, "tz")
-    return OpenStruct(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
+        return OpenStruct(untouched=context.scope.reader(source))
+    reader = context.scope.reader(source, "tz")
+    return OpenStruct(struct_fields(context, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
 
 
 def of_null(schema: Schema) -> OpenStruct:
@@ -113,16 +113,18 @@ def null(schema: Schema) -> TypedValue:
     return TypedValue("null" if kind == "struct" else kind, "NULL", schema)
 
 
-def struct(table: OpenStruct) -> TypedValue:
+def struct(opened: OpenStruct) -> TypedValue:
     """A struct, or a map, of these members."""
-    return TypedValue("struct" if table.schema else "map", schema=table.schema, table=table)
+    return TypedValue("struct" if opened.schema else "map", schema=opened.schema, opened=opened)
 
 
-def copy_struct(table: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
-    """A struct copied field by field, as transformations do: nulls become defaults, the struct's own flags are lost."""
-    assert table.schema is not None
-    fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in table.fields.items()}
-    return OpenStruct(fields, schema=table.schema if keep_schema else table.schema.with_fields({}))
+def copy_struct(opened: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
+    """A struct copied field by field, as Kafka's transformations do: nulls become defaults; `optional` and the default of the
+    struct itself are lost.
+    """
+    assert opened.schema is not None
+    fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in opened.fields.items()}
+    return OpenStruct(fields, schema=opened.schema if keep_schema else opened.schema.with_fields({}))
 
 
 def appended(headers: Sql, name: str, value: Sql) -> Sql:

@@ -1,4 +1,4 @@
-"""Schemas of structs that are a part of themselves: a part refers to the struct around it by `Schema.levels_up`."""
+"""Recursive schemas of structs: a field refers to an enclosing struct by `Schema.levels_up`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from headrace.values.schema import Schema
 
 
 def with_references(schema: Schema, around: tuple[Schema, ...] = ()) -> Schema:
-    """The schema whose references have the name, version, doc and parameters of what they refer to.
+    """The schema, with the name, version, doc and parameters of the referenced struct on each reference.
 
-    around: the structs that it is a part of.
+    around: the enclosing structs, the outermost first.
     """
     if schema.levels_up:
         target = around[-schema.levels_up]
@@ -24,26 +24,26 @@ def with_references(schema: Schema, around: tuple[Schema, ...] = ()) -> Schema:
 
 
 def folded(schema: Schema | None) -> Schema | None:
-    """A struct whose fields are each complete, as one that refers to itself if one of its parts is the same struct.
+    """A struct whose fields are all written out, as a recursive schema if one of its parts is the same struct.
 
-    So it is after a transform that has looked at its fields.
+    Transforms that read the fields of a recursive struct leave it written out.
     """
     if schema is None or not any(field.is_recursive for field in schema.fields.values()):
         return schema
-    seen: list[Schema] = []
-    left = list(schema.fields.values())
-    while left:
-        part = left.pop()
-        left += [inner for inner in (part.items, part.keys, part.values) if inner is not None and inner.is_recursive]
-        if part.type != "struct" or not part.is_recursive or part in seen:
+    visited: list[Schema] = []
+    pending = list(schema.fields.values())
+    while pending:
+        part = pending.pop()
+        pending += [inner for inner in (part.items, part.keys, part.values) if inner is not None and inner.is_recursive]
+        if part.type != "struct" or not part.is_recursive or part in visited:
             continue
         if part.name == schema.name and part.members == schema.fields:
             return schema.same_but(fields=part.fields)
-        seen.append(part)
-        left += part.members.values()
+        visited.append(part)
+        pending += part.members.values()
     return schema
 
 
 def bare(schema: Schema) -> Schema:
-    """What is the same wherever a struct stands."""
+    """The schema without `optional` and `default`, which depend on the field that has the struct."""
     return schema.same_but(optional=False, default=None)

@@ -1,4 +1,4 @@
-"""What a user's Spark expression gives, as Connect data."""
+"""Results of users' Spark expressions as Connect data."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KINDS = {
 _ISO = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSXXX"
 
 
-def schemaless(run: CompileContext, type_: DataType, sql: Sql) -> Value:
-    """Data without schema: what JSON has; DECIMAL becomes an integer or a double, dates and times their ISO text.
+def schemaless(context: CompileContext, type_: DataType, sql: Sql) -> Value:
+    """Schemaless data, of the types that JSON has: DECIMAL becomes an integer or a double, dates and times their ISO text.
 
-    Raises ConfigError for a type that Connect has nothing for.
+    Raises ConfigError for a type that has no counterpart in Connect.
     """
     from pyspark.sql.types import (
         ArrayType,
@@ -43,11 +43,11 @@ def schemaless(run: CompileContext, type_: DataType, sql: Sql) -> Value:
     if isinstance(type_, NullType):
         return always(NULL)
     if isinstance(type_, VariantType):
-        return json(run, f"to_json({sql})")
+        return json(context, f"to_json({sql})")
     null, not_null = Case(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
     if isinstance(type_, StructType):
-        fields = {f.name: schemaless(run, f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
-        return null, Case(not_null, TypedValue("map", table=OpenStruct(fields)))
+        fields = {f.name: schemaless(context, f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
+        return null, Case(not_null, TypedValue("map", opened=OpenStruct(fields)))
     if isinstance(type_, (ArrayType, MapType)):
         options = "map('ignoreNullFields', 'false')"
         return null, Case(not_null, TypedValue("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
@@ -64,31 +64,31 @@ def schemaless(run: CompileContext, type_: DataType, sql: Sql) -> Value:
     return null, Case(not_null, TypedValue(*_primitive(type_, sql)))
 
 
-def json(run: CompileContext, text: Sql) -> Value:
-    """Schemaless data from a JSON text, NULL for null; text that is no JSON is a fault of the present step."""
-    text = run.scope.bind(text)
-    reader = run.scope.reader(f"cast({text} as binary)")
-    run.fail(f"({reader.field('error')} IS NOT NULL)", lit("The result is not JSON"), cause=reader.field("error"))
+def json(context: CompileContext, text: Sql) -> Value:
+    """Schemaless data from a JSON text, NULL for null; text that is not JSON is a fault of the current step."""
+    text = context.scope.bind(text)
+    reader = context.scope.reader(f"cast({text} as binary)")
+    context.fail(f"({reader.field('error')} IS NOT NULL)", lit("The result is not JSON"), cause=reader.field("error"))
     cases = [Case(f"({text} IS NULL)", NULL)]
     for a in json_value(reader, ""):
-        cases.append(replace(a, value=replace(a.value, table=OpenStruct(rest=reader))) if a.value.kind == "map" else a)
+        cases.append(replace(a, value=replace(a.value, opened=OpenStruct(untouched=reader))) if a.value.kind == "map" else a)
     return tuple(cases)
 
 
-def with_schema(type_: DataType, sql: Sql, given: Schema | None = None) -> Value:
-    """Data with the optional schema that a Spark type stands for, or with a schema that stands for this type.
+def with_schema(type_: DataType, sql: Sql, declared: Schema | None = None) -> Value:
+    """Data of a Spark type with its optional schema (`schema_of`), or with the schema `declared`, which has to fit the type.
 
-    Raises ConfigError for a type that Connect has nothing for.
+    Raises ConfigError for a type that has no counterpart in Connect.
     """
     from pyspark.sql.types import ArrayType, MapType, StructType
 
-    schema = given or schema_of(type_)
+    schema = declared or schema_of(type_)
     kind = kinds.of_schema(schema)
     if isinstance(type_, StructType):
         inner = schema.fields
         fields = {f.name: with_schema(f.dataType, f"{sql}.{quoted(f.name)}", inner[f.name]) for f in type_.fields}
         meta = schema.same_but(fields={})
-        struct = TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta))
+        struct = TypedValue("struct", schema=meta, opened=OpenStruct(fields, schema=meta))
         return Case(f"({sql} IS NULL)", TypedValue("null", schema=schema)), Case(f"({sql} IS NOT NULL)", struct)
     if isinstance(type_, (ArrayType, MapType)):
         options = "map('ignoreNullFields', 'false')"
@@ -103,7 +103,7 @@ def with_schema(type_: DataType, sql: Sql, given: Schema | None = None) -> Value
 
 
 def schema_of(type_: DataType) -> Schema:
-    """The optional schema that a Spark type stands for. Raises ConfigError if there is none."""
+    """The optional schema of a Spark type. Raises ConfigError if Connect has no counterpart of the type."""
     from pyspark.sql.types import ArrayType, DateType, DecimalType, MapType, StructType, TimestampType
 
     if isinstance(type_, StructType):
@@ -139,11 +139,11 @@ def _kind(type_: DataType) -> str:
 
 
 def _no_counterpart(type_: DataType) -> ConfigError:
-    return ConfigError(f"It gives {type_.simpleString().upper()}, which Connect has no type for here; cast it to another type")
+    return ConfigError(f"It gives {type_.simpleString().upper()}, which has no counterpart in Connect; cast it to another type")
 
 
 def _payload(type_: DataType, sql: Sql, depth: int) -> Sql:
-    """What `to_json` writes as Connect's JSON payload of the type."""
+    """A value of the type, converted so that `to_json` writes it as JsonConverter writes its payload."""
     from pyspark.sql.types import ArrayType, BinaryType, DateType, DecimalType, MapType, StructType, TimestampType
 
     item = f"x{depth}"

@@ -19,14 +19,14 @@ _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 class SchemaBuilderError(ConnectError):
-    """A schema cannot be made as it is asked for."""
+    """A schema has an invalid field or default."""
 
     java_class = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema."""
+    """A schema of Connect (`org.apache.kafka.connect.data.Schema`)."""
 
     type: str
     """One of TYPES."""
@@ -36,7 +36,7 @@ class Schema:
     doc: str | None = None
     parameters: Mapping[str, str] | None = field(default=None, hash=False)
     default: Any = field(default=None, hash=False)
-    """In the form that the payload has in JSON, None for none."""
+    """In the JSON form of the payload, None for none."""
     fields: Mapping[str, Schema] = field(default_factory=dict, hash=False)
     """Of a struct, by name and in order."""
     items: Schema | None = None
@@ -45,16 +45,16 @@ class Schema:
     values: Schema | None = None
     """`keys`, `values`: of a map."""
     levels_up: int = 0
-    """Of a struct that has the fields of one that it is a part of: how many structs further out that one stands. 0: its own."""
+    """Of a reference to an enclosing struct, whose fields it has: how many structs further out that one is. 0: no reference."""
 
     @cached_property
     def is_recursive(self) -> bool:
-        """Whether a part of it refers to a struct around that part."""
+        """Whether a part of it refers to an enclosing struct."""
         return self.levels_up > 0 or any(part.is_recursive for part in self._parts())
 
     @cached_property
     def members(self) -> Mapping[str, Schema]:
-        """The fields of a struct, each of them complete: one that refers to the struct has its fields."""
+        """The fields of a struct, each written out: a field that refers to the struct has the struct's fields."""
         if not self.is_recursive:
             return self.fields
         return {name: _completed(part, self, 1) for name, part in self.fields.items()}
@@ -64,12 +64,12 @@ class Schema:
 
     @property
     def logical(self) -> str | None:
-        """The logical type (DECIMAL, DATE, TIME, TIMESTAMP), None if it is none that is known."""
+        """The logical type (DECIMAL, DATE, TIME, TIMESTAMP), None for any other schema."""
         return self.name if self.name in (DECIMAL, DATE, TIME, TIMESTAMP) else None
 
     @property
     def holds_decimals(self) -> bool:
-        """Whether it is a Decimal, or something in it is."""
+        """Whether it is a Decimal, or contains one."""
         return self.logical == DECIMAL or any(schema.holds_decimals for schema in self._parts())
 
     @property
@@ -96,7 +96,7 @@ class Schema:
         return node
 
     def text(self, field_name: str | None = None) -> str:
-        """The same as text."""
+        """`json` as text."""
         return json.dumps(self.json(field_name), ensure_ascii=False, separators=(",", ":"))
 
     def with_fields(self, fields: Mapping[str, Schema]) -> Schema:
@@ -109,7 +109,7 @@ class Schema:
 
 
 def _completed(part: Schema, whole: Schema, level: int) -> Schema:
-    """A part of a struct with the struct's fields where it refers to it. level: how many structs the part stands in."""
+    """A part of a struct, with the struct's fields where it refers to the struct. level: how many structs enclose the part."""
     if part.levels_up:
         return part.same_but(fields=whole.fields, levels_up=0) if part.levels_up == level else part
     if not part.is_recursive:
@@ -179,7 +179,7 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:
-    """Add a field to a struct that is being made. Raises SchemaBuilderError for a name that is there."""
+    """Add a field to a struct that is being built. Raises SchemaBuilderError for an empty name or a duplicate."""
     if not name:
         raise SchemaBuilderError("fieldName cannot be null.")
     if name in fields:

@@ -1,7 +1,7 @@
 """The named intermediate columns of a compiled chain, in layers: a column refers to layers before its own only.
 
-Each layer becomes one projection; Spark runs them in one pass. Naming is what keeps a chain's size linear: an expression that is
-used twice is written once.
+Each layer becomes one projection; Spark runs them in one pass. Named columns keep the size of a chain linear: an expression that
+is used twice is written once.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)")
 
 @dataclass
 class JsonReader:
-    """One pass over a JSON text (a binary column): what is asked of it is collected while the chain is compiled.
+    """One pass over a JSON text (a binary column); the members to read are collected while the chain is compiled.
 
-    `field` and `member` give columns of the struct that `headrace_json_read` makes; `rest` is the text of all the members that
-    nobody asked for. A kind is one of the numbers of `headrace.values.kinds.JSON`.
+    `field` and `member` give columns of the struct that `headrace_json_read` returns; its `rest` is the text of all members that
+    are not read. A kind is one of the numbers of `headrace.values.kinds.JSON`.
     """
 
     name: str
@@ -40,7 +40,7 @@ class JsonReader:
         return f"{self.name}_{part}"
 
     def member(self, member: str) -> str:
-        """The suffix of the columns of a member of the object; `rest` is without it from now on."""
+        """The suffix of the columns of a member of the object; `rest` does not contain it any more."""
         if member not in self.names:
             self.names.append(member)
         return str(self.names.index(member))
@@ -51,7 +51,7 @@ class JsonReader:
         return [f"{self.name}.{part} AS {self.name}_{part}" for part in parts]
 
     def sql(self) -> Sql:
-        """The call, for what was asked until now."""
+        """The function call, for the members requested so far."""
         return call(self.function, self.source, lit("".join("\0" + n for n in self.names)), lit(self.mode))
 
 
@@ -61,25 +61,25 @@ class Scope:
     def __init__(self) -> None:
         self._layers: list[dict[str, Sql] | JsonReader | FilterLayer | NamedLayer] = []
         self._pending: dict[str, Sql] = {}
-        self._known: dict[Sql, str] = {}
+        self._names: dict[Sql, str] = {}
         self._count = 0
 
     def bind(self, expression: Sql) -> Sql:
-        """A column with this value; the expression itself if it is a column or a literal already."""
+        """The name of a column with this value; the expression itself if it is a column or a literal already."""
         if _SIMPLE.fullmatch(expression):
             return expression
-        known = self._known.get(expression)
-        if known is not None:
-            return known
-        if self._pending and any(name in self._pending for name in _NAME.findall(expression)):
+        name = self._names.get(expression)
+        if name is not None:
+            return name
+        if self._pending and any(used in self._pending for used in _NAME.findall(expression)):
             self._flush()
         name = self._new("h")
         self._pending[name] = expression
-        self._known[expression] = name
+        self._names[expression] = name
         return name
 
     def bind_named(self, names: Mapping[str, Sql], columns: Mapping[str, Column]) -> dict[str, Sql]:
-        """Columns of a user's own making, which refer to nothing but these names; returns where each value is."""
+        """Add columns that a user has written, which refer to nothing but these names; returns the name of each in the frame."""
         bound = {name: self.bind(sql) for name, sql in names.items()}
         self._flush()
         new_names = {key: self._new("h") for key in columns}
@@ -94,13 +94,13 @@ class Scope:
         self._layers.append(reader)
         return reader
 
-    def keep(self, condition: Sql) -> None:
-        """Let only rows pass where the condition holds."""
+    def filter_rows(self, condition: Sql) -> None:
+        """Drop the rows for which the condition does not hold."""
         self._flush()
         self._layers.append(FilterLayer(condition))
 
     def apply(self, frame: DataFrame) -> DataFrame:
-        """The frame with every named column added, and without the rows that were not kept."""
+        """The frame with every named column added, without the rows that `filter_rows` drops."""
         self._flush()
         levels = _Levels()
         for layer in self._layers:
@@ -132,36 +132,38 @@ class _Levels:
 
     def __init__(self) -> None:
         self._levels: list[list[Sql]] = []
-        self._of: dict[str, int] = {}  # the level after which what belongs to a name is there
+        self._level_of: dict[str, int] = {}  # the level after which the columns of a name exist
 
     def add(self, name: str, columns: Sequence[Sql]) -> None:
-        """Add columns of a name, behind all that they refer to."""
-        level = max((self._of.get(reference, 0) for column in columns for reference in _REFERENCE.findall(column)), default=0)
+        """Add columns of a name, after all columns that they refer to."""
+        level = max(
+            (self._level_of.get(reference, 0) for column in columns for reference in _REFERENCE.findall(column)), default=0
+        )
         if level == len(self._levels):
             self._levels.append([])
         self._levels[level] += columns
-        self._of[name] = level + 1
+        self._level_of[name] = level + 1
 
     def added_to(self, frame: DataFrame) -> DataFrame:
-        """The frame with the columns that were added, which are forgotten."""
+        """The frame with the columns that were added since the last call."""
         for columns in self._levels:
             frame = frame.selectExpr("*", *columns)
-        self._levels, self._of = [], {}
+        self._levels, self._level_of = [], {}
         return frame
 
 
 def filter_here(frame: DataFrame, condition: Sql) -> DataFrame:
-    """The rows for which a condition holds, filtered where it stands.
+    """The rows for which a condition holds; Spark does not push this filter down.
 
-    Spark pushes a filter below every projection whose columns are all deterministic, and takes a copy of all that leads to the
-    condition along, once more for each projection. `headrace_here`, which gives back what it gets, is declared not to be.
+    Spark pushes a filter below every projection whose columns are all deterministic, and copies the expressions of the condition
+    once for each projection. `headrace_here`, which returns its argument, is declared nondeterministic.
     """
     columns = frame.columns
     return frame.selectExpr("*", f"headrace_here({condition}) AS kept_here").where("kept_here").select(*map(quoted, columns))
 
 
-def counted(frame: DataFrame, accumulator: int) -> DataFrame:
-    """The same rows, each of which adds one to a long accumulator of the driver, given by its id, when it passes."""
+def count_rows(frame: DataFrame, accumulator: int) -> DataFrame:
+    """The same rows; each row that is evaluated adds one to a long accumulator of the driver. accumulator: its id."""
     return frame.where(f"headrace_count({accumulator}L)")
 
 
@@ -174,15 +176,15 @@ class FilterLayer:
 
 @dataclass(frozen=True)
 class NamedLayer:
-    """A layer whose columns refer to names of their own, which are gone after it."""
+    """A layer whose columns refer to the columns `names`, which are dropped after it."""
 
     names: Mapping[str, Sql]
     columns: Mapping[str, Column]
 
     def apply(self, frame: DataFrame) -> DataFrame:
-        """The frame with the columns added; one that is called like a name keeps its name and content."""
-        taken = {c: f"headrace_kept_{c}" for c in frame.columns if c.lower() in self.names}
-        frame = frame.withColumnsRenamed(taken)
+        """The frame with the columns added; a column of the frame that has the name of one of `names` is not changed."""
+        renames = {c: f"headrace_kept_{c}" for c in frame.columns if c.lower() in self.names}
+        frame = frame.withColumnsRenamed(renames)
         frame = frame.selectExpr("*", *(f"{sql} AS {quoted(name)}" for name, sql in self.names.items()))
         frame = frame.select("*", *(column.alias(name) for name, column in self.columns.items())).drop(*self.names)
-        return frame.withColumnsRenamed({filter_here: c for c, filter_here in taken.items()})
+        return frame.withColumnsRenamed({renamed: column for column, renamed in renames.items()})

@@ -1,4 +1,4 @@
-"""SQL text, put together safely."""
+"""Building Spark SQL text: literals, quoting, calls and conditions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ _KIND = re.compile(r"\((r\d+_k\d*) IN \(([\dY, ]+)\)\)")
 
 
 def kind_in(column: Sql, kinds: Iterable[int]) -> Sql | None:
-    """That the kind of a JSON value, which is never NULL, is one of these. Such conditions are simplified where they meet."""
+    """The condition that the kind of a JSON value, which is never NULL, is one of these.
+
+    `all_of`, `any_of` and `negated` merge such conditions into one.
+    """
     numbers = sorted(set(kinds))
     if len(numbers) == KINDS:
         return None
@@ -56,16 +59,16 @@ def _kinds(condition: Sql | None) -> tuple[Sql, set[int]] | None:
 
 
 def _by_kind(conditions: list[Sql], join: Callable[[set[int], set[int]], set[int]]) -> list[Sql | None]:
-    """Conditions on the kind of one value made one."""
+    """Merge the conditions on the kind of the same value into one."""
     kinds: dict[Sql, set[int]] = {}
-    others: list[Sql | None] = []
+    other_conditions: list[Sql | None] = []
     for condition in conditions:
         kinds_found = _kinds(condition)
         if kinds_found is None:
-            others.append(condition)
+            other_conditions.append(condition)
         else:
             kinds[kinds_found[0]] = join(kinds[kinds_found[0]], kinds_found[1]) if kinds_found[0] in kinds else kinds_found[1]
-    return [*(kind_in(column, numbers) for column, numbers in kinds.items()), *others]
+    return [*(kind_in(column, numbers) for column, numbers in kinds.items()), *other_conditions]
 
 
 def all_of(*conditions: Sql | None) -> Sql | None:
@@ -87,14 +90,14 @@ def any_of(conditions: Iterable[Sql | None]) -> Sql | None:
     joined = _by_kind([c for c in distinct if c is not None and c != NEVER], set.union)
     if None in joined:
         return None
-    known = [c for c in joined if c is not None]
-    if not known:
+    conditions_left = [c for c in joined if c is not None]
+    if not conditions_left:
         return NEVER
-    return known[0] if len(known) == 1 else "(" + " OR ".join(known) + ")"
+    return conditions_left[0] if len(conditions_left) == 1 else "(" + " OR ".join(conditions_left) + ")"
 
 
 def negated(condition: Sql | None) -> Sql | None:
-    """The opposite."""
+    """The condition that this one does not hold; NEVER for None."""
     if condition is None:
         return NEVER
     kinds = _kinds(condition)
@@ -121,7 +124,7 @@ def case(branches: Sequence[tuple[Sql | None, Sql]], otherwise: Sql = "NULL") ->
 
 
 def concat(*parts: Sql) -> Sql:
-    """Texts, one after the other; literals that stand side by side become one."""
+    """Texts concatenated; adjacent literals become one."""
     joined: list[Sql] = []
     for part in parts:
         if joined and part.startswith("'") and joined[-1].startswith("'") and part.endswith("'") and joined[-1].endswith("'"):

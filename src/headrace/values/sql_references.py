@@ -1,4 +1,4 @@
-"""Which columns of a record an SQL expression of a user names: read from its text, so that no session is needed."""
+"""The columns of a record that an SQL expression of a user refers to, from its text: no Spark session is needed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _NAME = re.compile(r"`([^`]+)`|(\w+)")
 
 
 def references(expression: str) -> Iterator[tuple[str, ...]]:
-    """The columns that it names, as paths: `value:a.b::bigint + key.c` has `value`, `a`, `b` and `key`, `c`."""
+    """The columns that an expression refers to, as paths: `value:a.b::bigint + key.c` has `value`, `a`, `b` and `key`, `c`."""
     for match in _REFERENCE.finditer(_SKIPPED.sub("''", expression)):
         yield _path(match)
 
 
 def sole_reference(expression: str) -> tuple[str, ...] | None:
-    """The column that the expression is, None if it makes something of it."""
+    """The path of the column that an expression consists of, None for any other expression."""
     match = _REFERENCE.fullmatch(expression.strip())
     return _path(match) if match else None
 

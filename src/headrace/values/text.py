@@ -28,7 +28,7 @@ def date_text(millis: Sql) -> Sql:
     )
 
 
-def header_text(run: CompileContext, typed: TypedValue) -> Sql:
+def header_text(context: CompileContext, typed: TypedValue) -> Sql:
     """What SimpleHeaderConverter writes (`Values.convertToString`); NULL for null."""
     if typed.kind == "null":
         return "NULL"
@@ -36,37 +36,37 @@ def header_text(run: CompileContext, typed: TypedValue) -> Sql:
         return base64_text(typed.sql)
     if typed.kind == "date":
         return date_text(typed.sql)
-    if typed.table is not None:
-        return call("headrace_header_text", JsonWriter(run, final=False).table(typed.table, None))
+    if typed.opened is not None:
+        return call("headrace_header_text", JsonWriter(context, final=False).opened(typed.opened, None))
     if typed.kind in kinds.NESTED:
         return call("headrace_header_text", typed.sql)
     return f"string({typed.sql})"
 
 
-def java_text(run: CompileContext, typed: TypedValue) -> Sql:
-    """Java's `toString`; NULL for null. Bytes have none that means anything: the caller has refused them."""
+def java_text(context: CompileContext, typed: TypedValue) -> Sql:
+    """Java's `toString`; NULL for null. The caller has refused bytes, whose `toString` is not their content."""
     if typed.kind == "null":
         return "NULL"
     if typed.kind == "date":
         return call("headrace_date_format", typed.sql, lit(_JAVA_DATE))
     if typed.kind == "struct":
-        return _struct_text(run, typed)
+        return _struct_text(context, typed)
     if typed.kind in ("map", "list"):
-        if typed.table is not None:
-            return call("headrace_java_text", JsonWriter(run, final=False).table(typed.table, None))
+        if typed.opened is not None:
+            return call("headrace_java_text", JsonWriter(context, final=False).opened(typed.opened, None))
         if typed.schema is not None and not typed.schema.is_recursive:
             return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
         return call("headrace_java_text", typed.sql)
     return f"string({typed.sql})"
 
 
-def _struct_text(run: CompileContext, typed: TypedValue) -> Sql:
+def _struct_text(context: CompileContext, typed: TypedValue) -> Sql:
     """`Struct{a=1,b=x}`, without the fields that are null."""
-    table = open_struct(run, typed)
-    parts = [concat_if(name, value, run) for name, value in table.fields.items()]
+    opened = open_struct(context, typed)
+    parts = [concat_if(name, value, context) for name, value in opened.fields.items()]
     return concat(lit("Struct{"), call("concat_ws", lit(","), *parts), lit("}"))
 
 
-def concat_if(name: str, value: Value, run: CompileContext) -> Sql:
+def concat_if(name: str, value: Value, context: CompileContext) -> Sql:
     """`name=text`, NULL for null."""
-    return call("concat", lit(name + "="), case([(a.when, java_text(run, a.value)) for a in value]))
+    return call("concat", lit(name + "="), case([(a.when, java_text(context, a.value)) for a in value]))

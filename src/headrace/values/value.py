@@ -19,42 +19,42 @@ class TypedValue:
 
     kind: str
     sql: Sql = "NULL"
-    """A column as `headrace.values.kinds` says; NULL only where there is a schema: the value null of that type."""
+    """A column of the type in `headrace.values.kinds`; NULL only with a schema: null of that type."""
     schema: Schema | None = None
     """None for schemaless data."""
-    table: OpenStruct | None = None
+    opened: OpenStruct | None = None
     """The members of a map or struct that is open for edits; then `sql` is not used."""
 
     @property
     def java(self) -> str:
-        """The Java class that Connect would have, for messages."""
+        """The Java class of the value in Connect, for messages."""
         return kinds.JAVA[self.kind]
 
     def is_null(self) -> Sql:
         """The condition that the value is null."""
         if self.kind == "null":
             return "true"
-        if self.schema is None or self.table is not None:
+        if self.schema is None or self.opened is not None:
             return NEVER
         return f"({self.sql} IS NULL)"
 
     def or_default(self, replace_null: bool) -> TypedValue:
-        """The same with its schema's default in the place of null, if that is asked for."""
-        if not replace_null or self.schema is None or self.schema.default is None or self.table is not None:
+        """The value with its schema's default instead of null, if `replace_null` is set."""
+        if not replace_null or self.schema is None or self.schema.default is None or self.opened is not None:
             return self
         return TypedValue(kinds.of_schema(self.schema), call("coalesce", self.sql, constant(self.schema)), self.schema)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A typed value and when it is the one; None: always."""
+    """An alternative of a value: a typed value and the condition under which it holds; None: always."""
 
     when: Sql | None
     value: TypedValue
 
 
 Value = tuple[Case, ...]
-"""The alternatives exclude each other. A member of a map is absent where none of them holds."""
+"""Alternatives that exclude each other. A member of a map is absent where none of them holds."""
 
 NULL = TypedValue("null")
 
@@ -65,7 +65,7 @@ def always(typed: TypedValue) -> Value:
 
 
 def present(value: Value) -> Sql | None:
-    """When one of the alternatives holds."""
+    """The condition that one of the alternatives holds."""
     return any_of(a.when for a in value)
 
 
@@ -81,7 +81,7 @@ def or_null(value: Value, schemaless: bool = True) -> Value:
 
 
 def mapped(value: Value, change: Callable[[Sql | None, TypedValue], Value | TypedValue]) -> Value:
-    """Each alternative changed; the function gets when it holds."""
+    """Each alternative changed; the function gets the condition under which it holds, and its value."""
     cases: list[Case] = []
     for a in value:
         changed = change(a.when, a.value)
@@ -90,7 +90,7 @@ def mapped(value: Value, change: Callable[[Sql | None, TypedValue], Value | Type
 
 
 def combined(alternatives: Iterable[Case]) -> Value:
-    """Alternatives of the same type made one, so that there are never more of them than types."""
+    """Merge alternatives of the same type, so that there are never more alternatives than types."""
     by_kind: dict[Any, list[Case]] = {}
     for a in alternatives:
         if a.when != NEVER:
@@ -99,7 +99,7 @@ def combined(alternatives: Iterable[Case]) -> Value:
 
 
 def _key(value: TypedValue) -> Any:
-    return (value.kind, value.schema, id(value.table) if value.table else None)
+    return (value.kind, value.schema, id(value.opened) if value.opened else None)
 
 
 def _one(same: list[Case]) -> Case:
@@ -113,13 +113,13 @@ def _one(same: list[Case]) -> Case:
 
 
 def bind_value(value: Value, scope: Scope) -> Value:
-    """The same with every expression named."""
+    """The value with each expression bound to a named column (`Scope.bind`)."""
     cases = []
     for a in value:
         when = None if a.when is None else scope.bind(a.when)
         typed = a.value
-        if typed.table is not None:
-            typed = replace(typed, table=typed.table.with_bound_columns(scope))
+        if typed.opened is not None:
+            typed = replace(typed, opened=typed.opened.with_bound_columns(scope))
         elif typed.kind != "null":
             typed = replace(typed, sql=scope.bind(typed.sql))
         cases.append(Case(when, typed))
@@ -127,7 +127,7 @@ def bind_value(value: Value, scope: Scope) -> Value:
 
 
 def constant(schema: Schema, value: Any = None) -> Sql:
-    """A value in its JSON form (by default: the schema's default) as a column of the schema's kind."""
+    """A constant column of the schema's kind. value: in its JSON form, by default the schema's default."""
     value = schema.default if value is None else value
     kind = kinds.of_schema(schema)
     if kind == "date":
@@ -147,32 +147,34 @@ def constant(schema: Schema, value: Any = None) -> Sql:
 
 @dataclass(frozen=True)
 class OpenStruct:
-    """Members by name."""
+    """The members of a map or struct, which can be read and changed one by one."""
 
     fields: Mapping[str, Value] = field(default_factory=dict)
-    """What is known of a member; an empty value: it was taken out. A map may have a `rest`: the members of a JSON text that
-    nobody has looked at, there under the condition `rest_when` (None: always). A struct (`schema`: its name, version and so on;
-    its own fields do not count) knows all its fields, in order; each alternative of a field carries the field's schema.
+    """The members that have been read or set; an empty value: the member was removed. Of a struct all fields, in order; each
+    alternative of a field has the field's schema.
     """
-    rest: JsonReader | None = None
-    rest_when: Sql | None = None
+    untouched: JsonReader | None = None
+    """Of a map: the JSON text whose other members have been neither read nor changed."""
+    untouched_when: Sql | None = None
+    """The condition that the map has the untouched members; None: always."""
     schema: Schema | None = None
+    """Of a struct: its name, version, doc and so on; its `fields` are not used."""
 
     def get(self, name: str) -> Value:
-        """The member's alternatives; none where it is absent."""
+        """The member's alternatives; empty if it is absent."""
         if name in self.fields:
             return self.fields[name]
-        return only_when(self.rest_when, member(self.rest, name)) if self.rest else ()
+        return only_when(self.untouched_when, member(self.untouched, name)) if self.untouched else ()
 
     def with_field(self, name: str, value: Value) -> OpenStruct:
         """Set a member; a new one comes last."""
-        if self.rest:
-            self.rest.member(name)  # it is not part of the rest any more
+        if self.untouched:
+            self.untouched.member(name)  # takes it out of the text of the untouched members
         return replace(self, fields={**self.fields, name: value})
 
     def without(self, names: tuple[str, ...]) -> OpenStruct:
-        """Take members out."""
-        if self.rest is None:
+        """The struct without these members."""
+        if self.untouched is None:
             return replace(self, fields={n: v for n, v in self.fields.items() if n not in names})
         changed = self
         for name in names:
@@ -180,27 +182,27 @@ class OpenStruct:
         return changed
 
     def only(self, names: tuple[str, ...]) -> OpenStruct:
-        """Take all other members out."""
-        return replace(self, fields={n: self.get(n) for n in names if n in self.fields or self.rest}, rest=None)
+        """The struct with these members alone."""
+        return replace(self, fields={n: self.get(n) for n in names if n in self.fields or self.untouched}, untouched=None)
 
-    def known(self) -> dict[str, Value]:
-        """All members but the rest: those that others took from the text, too."""
-        names = {} if self.rest is None else {n: self.get(n) for n in self.rest.names}
+    def touched(self) -> dict[str, Value]:
+        """The members that have been read or set, also those that another alternative has read from the same text."""
+        names = {} if self.untouched is None else {n: self.get(n) for n in self.untouched.names}
         return {**self.fields, **{n: v for n, v in names.items() if n not in self.fields}}
 
     def with_bound_columns(self, scope: Scope) -> OpenStruct:
-        """The same with every expression named."""
-        when = None if self.rest_when is None else scope.bind(self.rest_when)
-        return replace(self, fields={n: bind_value(v, scope) for n, v in self.fields.items()}, rest_when=when)
+        """The struct with each expression bound to a named column (`Scope.bind`)."""
+        when = None if self.untouched_when is None else scope.bind(self.untouched_when)
+        return replace(self, fields={n: bind_value(v, scope) for n, v in self.fields.items()}, untouched_when=when)
 
     def struct_schema(self) -> Schema | None:
-        """The schema of a struct whose fields each have one type and are always there; None if that is not so."""
+        """The schema of a struct whose fields each have one type and are always present; None for any other."""
         fields: dict[str, Schema] = {}
         for name, value in self.fields.items():
             if len(value) != 1 or value[0].when is not None:
                 return None
             typed = value[0].value
-            inner = typed.table.struct_schema() if typed.table else typed.schema
+            inner = typed.opened.struct_schema() if typed.opened else typed.schema
             if inner is None:
                 return None
             fields[name] = inner
@@ -224,22 +226,22 @@ def json_value(reader: JsonReader, suffix: str) -> Value:
 
 
 def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruct | None:
-    """`new` where the condition holds, `old` where not; None if that is no one table."""
+    """`new` where the condition holds, `old` elsewhere; None if the two cannot be merged into one struct."""
     if (new.schema is None) != (old.schema is None) or new.schema != old.schema:
         return None
-    if new.rest is not None and old.rest is not None and new.rest is not old.rest:
+    if new.untouched is not None and old.untouched is not None and new.untouched is not old.untouched:
         return None
     order = _order(list(new.fields), list(old.fields)) if new.schema is not None else [*dict.fromkeys([*old.fields, *new.fields])]
     if order is None:
         return None
     fields = {name: choose(condition, new.get(name), old.get(name)) for name in order}
-    rest = new.rest or old.rest
+    untouched = new.untouched or old.untouched
     conditions = [
-        all_of(condition, new.rest_when if new.rest else NEVER),
-        all_of(negated(condition), old.rest_when if old.rest else NEVER),
+        all_of(condition, new.untouched_when if new.untouched else NEVER),
+        all_of(negated(condition), old.untouched_when if old.untouched else NEVER),
     ]
-    same = new.rest is not None and old.rest is not None and new.rest_when == old.rest_when
-    return OpenStruct(fields, rest, new.rest_when if same else any_of(conditions), old.schema)
+    same = new.untouched is not None and old.untouched is not None and new.untouched_when == old.untouched_when
+    return OpenStruct(fields, untouched, new.untouched_when if same else any_of(conditions), old.schema)
 
 
 def choose(condition: Sql | None, new: Value, old: Value) -> Value:
@@ -252,14 +254,14 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
     remaining = list(old)
     for a in new:
         match = next((b for b in remaining if _mergeable(a.value, b.value)), None)
-        table = match and a.value.table and match.value.table and merged(condition, a.value.table, match.value.table)
-        if match is not None and table and a.when == match.when:
+        opened = match and a.value.opened and match.value.opened and merged(condition, a.value.opened, match.value.opened)
+        if match is not None and opened and a.when == match.when:
             remaining.remove(match)
-            cases.append(Case(a.when, replace(a.value, table=table, schema=a.value.schema)))
+            cases.append(Case(a.when, replace(a.value, opened=opened, schema=a.value.schema)))
         elif match is not None and a == match:
             remaining.remove(match)
             cases.append(a)
-        elif match is not None and not a.value.table and a.when == match.when:
+        elif match is not None and not a.value.opened and a.when == match.when:
             remaining.remove(match)
             sql = case([(condition, a.value.sql)], match.value.sql)
             cases.append(Case(a.when, replace(a.value, sql=sql)))
@@ -270,23 +272,23 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
 
 
 def _mergeable(a: TypedValue, b: TypedValue) -> bool:
-    if a.kind != b.kind or (a.table is None) != (b.table is None):
+    if a.kind != b.kind or (a.opened is None) != (b.opened is None):
         return False
-    return a.table is not None or a.schema == b.schema
+    return a.opened is not None or a.schema == b.schema
 
 
 def _order(new: list[str], old: list[str]) -> list[str] | None:
-    """One order that both keep; None if there is none."""
+    """A common order of both lists of names; None if they contradict each other."""
     shared_new, shared_old = [n for n in new if n in old], [n for n in old if n in new]
     if shared_new != shared_old:
         return None
     names: list[str] = []
-    rest = list(old)
+    remaining = list(old)
     for name in new:
-        if name in rest:
-            at = rest.index(name)
-            names += rest[: at + 1]
-            rest = rest[at + 1 :]
+        if name in remaining:
+            at = remaining.index(name)
+            names += remaining[: at + 1]
+            remaining = remaining[at + 1 :]
         else:
             names.append(name)
-    return [*dict.fromkeys([*names, *rest])]
+    return [*dict.fromkeys([*names, *remaining])]

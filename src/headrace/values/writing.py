@@ -13,33 +13,33 @@ from headrace.values.value import OpenStruct, TypedValue, Value, present
 
 
 class JsonWriter:
-    """Writes values as JSON; what cannot be written is a fault of the run's present step."""
+    """Writes values as JSON; a value that cannot be written is a fault of the current step."""
 
-    def __init__(self, run: CompileContext, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
-        """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: nothing is read from texts any
-        more.
+    def __init__(self, context: CompileContext, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
+        """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: no step reads further
+        members of JSON texts.
         """
-        self._run, self._replace, self._numeric, self._final = run, replace_null, numeric, final
+        self._context, self._replace, self._numeric, self._final = context, replace_null, numeric, final
 
     def value(self, value: Value, within: Sql | None = None) -> Sql:
         """JSON text of the payload; NULL where no alternative holds."""
         return case([(a.when, self.typed(a.value, all_of(within, a.when))) for a in value])
 
     def typed(self, typed: TypedValue, when: Sql | None) -> Sql:
-        """JSON text of one alternative, there when the condition holds."""
+        """JSON text of one alternative, which holds under the condition `when`."""
         if typed.kind == "null":
             if typed.schema is not None and not typed.schema.optional:
                 self._required(when)
             return lit("null")
-        table = typed.table
-        if table is not None:
-            return self.table(table, when)
+        opened = typed.opened
+        if opened is not None:
+            return self.opened(opened, when)
         if typed.schema is None:
             return self._schemaless(typed, when)
         if typed.schema.logical and typed.kind != kinds.of_schema(typed.schema):
             name = (typed.schema.name or "").rpartition(".")[2]
             expected = "BigDecimal" if name == "Decimal" else "Date"
-            self._run.fail(when, lit(f"Invalid type for {name}, expected {expected} but was class {typed.java}"))
+            self._context.fail(when, lit(f"Invalid type for {name}, expected {expected} but was class {typed.java}"))
             return lit("null")
         text, schema = self.fragment(typed, typed.sql, when), typed.schema
         null = f"({typed.sql} IS NULL)"
@@ -50,11 +50,11 @@ class JsonWriter:
         return call("coalesce", text, lit("null"))
 
     def _required(self, when: Sql | None) -> None:
-        self._run.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
+        self._context.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
 
     def _schemaless(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind in ("date", "decimal"):
-            self._run.fail(when, lit(f"Java class class {typed.java} does not have corresponding schema type."))
+            self._context.fail(when, lit(f"Java class class {typed.java} does not have corresponding schema type."))
             return lit("null")
         return self.fragment(typed, typed.sql, when)
 
@@ -86,33 +86,37 @@ class JsonWriter:
         scale = f"length(regexp_extract({sql}, '[.](.*)', 1))"
         start = f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {schema.scale}, value has scale "
         message = call("concat", lit(start), f"string({scale})", lit("."))
-        self._run.fail(all_of(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
+        self._context.fail(all_of(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
         return base64(unscaled)
 
-    def table(self, table: OpenStruct, when: Sql | None) -> Sql:
-        """A JSON object of the members that are there; the text itself where nobody has changed them."""
-        if table.rest is not None and not table.fields and table.rest_when is None:
-            return table.rest.field("s")
-        known = table.known()
-        rest = None
-        if table.rest is not None:
-            rest = self._rest(table.rest, known)
-        parts: list[Sql] = [] if rest is None else [rest if table.rest_when is None else case([(table.rest_when, rest)])]
-        parts += [self._member(name, value, when) for name, value in known.items() if value]
+    def opened(self, opened: OpenStruct, when: Sql | None) -> Sql:
+        """A JSON object of the present members; the original text where no member has been read or changed."""
+        if opened.untouched is not None and not opened.fields and opened.untouched_when is None:
+            return opened.untouched.field("s")
+        touched = opened.touched()
+        untouched = None
+        if opened.untouched is not None:
+            untouched = self._untouched(opened.untouched, touched)
+        parts: list[Sql] = (
+            []
+            if untouched is None
+            else [untouched if opened.untouched_when is None else case([(opened.untouched_when, untouched)])]
+        )
+        parts += [self._member(name, value, when) for name, value in touched.items() if value]
         if not parts:
             return lit("{}")
-        if all(v and present(v) is None for v in known.values()) and table.rest is None:
+        if all(v and present(v) is None for v in touched.values()) and opened.untouched is None:
             separated: list[Sql] = []
             for part in parts:
                 separated += [lit(","), part] if separated else [part]
             return concat(lit("{"), *separated, lit("}"))
         return concat(lit("{"), call("concat_ws", lit(","), *parts), lit("}"))
 
-    def _rest(self, reader: JsonReader, known: dict[str, Value]) -> Sql:
+    def _untouched(self, reader: JsonReader, touched: dict[str, Value]) -> Sql:
         if self._final:
             return reader.field("rest")
-        frozen = JsonReader(reader.name, reader.source, reader.mode, reader.function, list(known))
-        for name in known:
+        frozen = JsonReader(reader.name, reader.source, reader.mode, reader.function, list(touched))
+        for name in touched:
             if name not in reader.names:
                 frozen.member(name)
         return f"{frozen.sql()}.rest"
@@ -132,21 +136,21 @@ def json_default(schema: Schema) -> str:
 
 
 def is_recursive(value: TypedValue) -> bool:
-    """Whether its schema, or one that it can have, contains itself."""
-    if value.table is not None:
-        return any(is_recursive(a.value) for field in value.table.fields.values() for a in field)
+    """Whether its schema, or one of its possible schemas, is recursive."""
+    if value.opened is not None:
+        return any(is_recursive(a.value) for field in value.opened.fields.values() for a in field)
     return value.schema is not None and value.schema.is_recursive
 
 
 def schema_text(value: TypedValue, field: str | None = None) -> Sql:
     """The JSON text of the schema of one alternative."""
-    if value.table is None or value.table.schema is None:
+    if value.opened is None or value.opened.schema is None:
         return lit("null" if value.schema is None else value.schema.text(field))
-    known = value.table.struct_schema()
-    if known is not None:
-        return lit(known.text(field))
-    head, tail = value.table.schema.same_but(fields={}).text(field).split('"fields":[]', 1)
-    parts = [_field_schema(name, v) for name, v in value.table.fields.items()]
+    schema = value.opened.struct_schema()
+    if schema is not None:
+        return lit(schema.text(field))
+    head, tail = value.opened.schema.same_but(fields={}).text(field).split('"fields":[]', 1)
+    parts = [_field_schema(name, v) for name, v in value.opened.fields.items()]
     return concat(lit(head + '"fields":['), call("concat_ws", lit(","), *parts), lit("]" + tail))
 
 

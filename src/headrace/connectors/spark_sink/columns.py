@@ -27,12 +27,12 @@ class ColumnWriter(WithoutRegistry):
     enveloped: bool = False
     """Whether values are change events of Debezium."""
 
-    def write(self, run: CompileContext, value: Value) -> Sql:
+    def write(self, context: CompileContext, value: Value) -> Sql:
         """The column, NULL for null."""
         if self.enveloped:
-            value = row_after(run, value)
+            value = row_after(context, value)
         if self.ddl is None:
-            return column(run, value, self.what)
+            return column(context, value, self.what)
         branches = []
         for a in value:
             if a.value.kind == "string":
@@ -40,8 +40,8 @@ class ColumnWriter(WithoutRegistry):
             elif a.value.kind == "bytes":
                 branches.append((a.when, f"cast({a.value.sql} as string)"))
             elif a.value.kind != "null":
-                branches.append((a.when, json_text(run, (a,))))
-        text = run.scope.bind(f"string({case(branches)})")
-        parsed = run.scope.bind(f"headrace_try(from_json({text}, {lit(self.ddl)}, map('mode', 'FAILFAST')))")
-        run.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(f"The {self.what} is not a JSON object of {self.ddl}"))
+                branches.append((a.when, json_text(context, (a,))))
+        text = context.scope.bind(f"string({case(branches)})")
+        parsed = context.scope.bind(f"headrace_try(from_json({text}, {lit(self.ddl)}, map('mode', 'FAILFAST')))")
+        context.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(f"The {self.what} is not a JSON object of {self.ddl}"))
         return parsed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MEMBERS = ("op", "after")
 
 
-def row_after(run: CompileContext, value: Value) -> Value:
+def row_after(context: CompileContext, value: Value) -> Value:
     """The `after` of change events; a tombstone stays one, and what is no change event fails."""
     cases: list[Case] = []
     for a in value:
@@ -24,14 +24,14 @@ def row_after(run: CompileContext, value: Value) -> Value:
             cases.append(a)
             continue
         if typed.kind not in ("map", "struct"):
-            run.fail(a.when, lit("The value is no change event of Debezium: it is no object"))
+            context.fail(a.when, lit("The value is no change event of Debezium: it is no object"))
             continue
-        table = open_struct(run, typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)])))
-        missing = [name for name in _MEMBERS if table.schema is not None and name not in table.fields]
+        opened = open_struct(context, typed if typed.opened else replace(typed, sql=case([(a.when, typed.sql)])))
+        missing = [name for name in _MEMBERS if opened.schema is not None and name not in opened.fields]
         if missing:
-            run.fail(a.when, lit(f"The value is no change event of Debezium: it has no field {missing[0]}"))
+            context.fail(a.when, lit(f"The value is no change event of Debezium: it has no field {missing[0]}"))
             continue
-        with run.only(a.when):
-            after = table.get("after")
-            cases += only_when(a.when, or_null(after, schemaless=table.schema is None))
+        with context.where(a.when):
+            after = opened.get("after")
+            cases += only_when(a.when, or_null(after, schemaless=opened.schema is None))
     return combined(cases)

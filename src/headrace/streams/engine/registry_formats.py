@@ -89,19 +89,19 @@ class RegistryFormat:
 
         raw: columns topic, headers and the part that is read.
         """
-        run = CompileContext(Scope())
-        with run.step("read"):
-            value = self._reader.read(run, "in_part", self._known)
-            sql = run.scope.bind(column_of(run, value, self.schema, self._part))
-        unknown = run.scope.bind(f"string({self._reader.schema_in('in_part', self._known)})")
+        context = CompileContext(Scope())
+        with context.step("read"):
+            value = self._reader.read(context, "in_part", self._known)
+            sql = context.scope.bind(column_of(context, value, self.schema, self._part))
+        unknown = context.scope.bind(f"string({self._reader.schema_in('in_part', self._known)})")
         report = text_of(_UNKNOWN, concat(lit(f"{self._number} "), unknown))
-        failure = f"({run.failure()} IS NOT NULL)"
+        failure = f"({context.failure()} IS NOT NULL)"
         bad = case([(f"({unknown} IS NOT NULL)", f"cast(raise_error({report}) as boolean)")], failure)
         value_name, bad_name = (f"{name}{next(_numbers)}" for name in ("read", "bad"))
         columns = [quoted(name) for name in raw.columns]
         inputs = ("topic AS in_topic", f"cast(headers as {HEADERS_TYPE}) AS in_headers", f"{self._part} AS in_part")
         frame = raw.selectExpr("*", *inputs)
-        frame = run.scope.apply(frame).selectExpr(*columns, f"{sql} AS {value_name}", f"{bad} AS {bad_name}")
+        frame = context.scope.apply(frame).selectExpr(*columns, f"{sql} AS {value_name}", f"{bad} AS {bad_name}")
         return frame, value_name, bad_name
 
     def written(self, frame: DataFrame, column: str, kind: DataType, topic: str, what: str) -> tuple[DataFrame, str]:
@@ -116,16 +116,16 @@ class RegistryFormat:
             writer.learn_value(value, topic)
         except DataError as error:
             raise StreamsError(f"The {what} cannot be written with {self._serde.name}: {error}") from error
-        run = CompileContext(Scope())
-        run.topic = lit(topic)
-        with run.step("write"):
-            data = run.scope.bind(writer.write(run, value))
-        failure = run.scope.bind(run.failure())
+        context = CompileContext(Scope())
+        context.topic = lit(topic)
+        with context.step("write"):
+            data = context.scope.bind(writer.write(context, value))
+        failure = context.scope.bind(context.failure())
         sentence = concat(lit(f"The {what} cannot be written: "), f"{failure}.message", f"coalesce({failure}.cause, '')")
         name, columns = f"written{next(_numbers)}", [quoted(existing) for existing in frame.columns]
         failed = (f"({failure} IS NOT NULL)", f"cast(raise_error({sentence}) as binary)")
         sql: Sql = case([(f"({column} IS NULL)", "NULL"), failed], data)
-        return run.scope.apply(frame).selectExpr(*columns, f"{sql} AS {name}"), name
+        return context.scope.apply(frame).selectExpr(*columns, f"{sql} AS {name}"), name
 
     def _writer(self, topic: str) -> RegisteredConverter:
         """The converter for a topic: with the serde's schema, which is registered there if it is a text."""
