@@ -46,7 +46,7 @@ def test_schemas_are_registered_found_and_refused(real: Any) -> None:
     other = client(real.url)
     assert json.loads(other.schema(second).text) == TWO
     assert json.loads(other.latest("first-value").text) == TWO
-    assert [(place.subject, place.version) for place in other.places(second)] == [("first-value", 2)]
+    assert [(place.subject, place.version) for place in other.subject_versions(second)] == [("first-value", 2)]
     with pytest.raises(RegistryError, match=r"refuses \(404, error 40403\)") as missing:
         other.schema(2**20)
     assert missing.value.is_missing

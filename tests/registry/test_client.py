@@ -43,14 +43,14 @@ def test_a_schema_is_registered_and_asked_for_once(registry: SchemaRegistry) -> 
     assert registry.requests == ["POST /subjects/orders-value/versions", f"GET /schemas/ids/{id}"]
     assert one.lookup("orders-value", TEXT) == id
     assert one.latest("orders-value").text == TEXT
-    assert [(place.subject, place.version) for place in one.places(id)] == [("orders-value", 1)]
+    assert [(place.subject, place.version) for place in one.subject_versions(id)] == [("orders-value", 1)]
     assert one.schema(registry.store.schemas[id].guid).id == id
 
 
 def test_answers_that_were_not_used_for_longest_are_asked_for_again(
     registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.registry.client._ANSWERS", 3)
+    monkeypatch.setattr("headrace.registry.client._MAX_CACHED_RESPONSES", 3)
     ids = [registry.register(f"s{n}", {"type": "fixed", "name": "F", "size": n}) for n in range(1, 5)]
     one = client(registry.url)
     for id in [*ids[:3], ids[0], ids[3], ids[0], ids[1]]:  # the fourth drives out the second, which was not used since

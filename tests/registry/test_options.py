@@ -15,7 +15,7 @@ import structlog
 from headrace.converters.base import load
 from headrace.errors import ConfigError, DataError
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.other_options import FIXED, IGNORED
+from headrace.registry.unsupported_options import FIXED, IGNORED
 from headrace.registry.usage import SchemaUse
 from headrace.testing.registry import SchemaRegistry
 from headrace.values.schema import DECIMAL, Schema

@@ -12,7 +12,7 @@ def ids(uses: SchemaUses) -> list[int]:
 
 
 def test_schemas_that_were_not_used_for_longest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SchemaUses, "MOST", 3)
+    monkeypatch.setattr(SchemaUses, "MAX_USES", 3)
     uses = SchemaUses()
     for id in (1, 2, 3, 1, 4):
         uses.add("read", "value", id, "AVRO", ("orders-value", id))

@@ -63,7 +63,7 @@ class AvroConverter(RegisteredConverter):
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """The Connect schema, and the plan that reads the bytes."""
-        return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
+        return to_connect(schema.text, self._options, version, self.registry.reference_texts(schema))
 
     def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the bytes encode; invalid bytes are a fault."""
@@ -85,8 +85,8 @@ class AvroConverter(RegisteredConverter):
 
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
         """Incompatibilities by Avro's schema resolution, as Confluent's client checks it."""
-        return unreadable(registered.text, text, self.registry.referenced(registered))
+        return unreadable(registered.text, text, self.registry.reference_texts(registered))
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """The plan that writes the payload with an Avro schema."""
-        return Writing(writing_plan(schema, registered.text, self._options, self.registry.referenced(registered)))
+        return Writing(writing_plan(schema, registered.text, self._options, self.registry.reference_texts(registered)))

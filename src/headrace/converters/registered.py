@@ -1,4 +1,4 @@
-"""The base of the converters with a schema registry: schema ids before the data, lookup and registration of schemas."""
+"""The base of the converters with a schema registry: schema ids before the data, lookup and entry of schemas."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import structlog
 from headrace.converters.base import Converter, schema_id_header
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
-from headrace.registry import other_options
+from headrace.registry import unsupported_options
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
 from headrace.registry.errors import RegistryError
-from headrace.registry.newest import NewestVersions
+from headrace.registry.newest_versions import NewestVersions
 from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
 from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
@@ -76,8 +76,8 @@ class RegisteredConverter(RegistryConfig, Converter):
         """props: as for `Converter`. Raises ConfigError for invalid settings of the registry."""
         super().__init__(props, is_key)
         self._settings = registry_settings(self)
-        if ignored := other_options.ignored(props):
-            log.warning("converter.options.ignored", options=", ".join(ignored))
+        if ignored_options := unsupported_options.ignored_options(props):
+            log.warning("converter.options.ignored", options=", ".join(ignored_options))
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; the last requested at the end
         self._schemas: dict[str, Schema | None] = {}  # the schemas that a chain can write, by their texts
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
@@ -88,7 +88,7 @@ class RegisteredConverter(RegistryConfig, Converter):
     def check(self) -> None:
         """Refuse unknown strategies, and options of Confluent's that are not supported and would change the data."""
         _ = self._strategy
-        other_options.refuse(self.originals)
+        unsupported_options.require_supported(self.originals)
         if self.context_name_strategy != NO_CONTEXT:
             raise ConfigError.invalid("context.name.strategy", self.context_name_strategy, f"there is {NO_CONTEXT}")
 
@@ -162,8 +162,8 @@ class RegisteredConverter(RegistryConfig, Converter):
         self._unread(context, f"({opened}.error IS NOT NULL)", f"{opened}.error")
         context.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Schema not fetched yet: "), f"{opened}.schema"))
         cases = [Case(f"({source} IS NULL)", NULL)]
-        for place, text in enumerate(schemas):
-            when = f"({opened}.id <=> {place})"
+        for index, text in enumerate(schemas):
+            when = f"({opened}.id <=> {index})"
             try:
                 reading = self._registered(text)
             except (RegistryError, DataError) as error:
@@ -195,13 +195,13 @@ class RegisteredConverter(RegistryConfig, Converter):
         if schema.type != self.type:
             raise DataError(f"The schema with the id {id} is of type {schema.type}, not {self.type}")
         try:
-            places = registry.places(schema.id)
+            entries = registry.subject_versions(schema.id)
         except RegistryError:  # not supported by older registries, nor for deleted subjects
-            places = []
-        versions = {place.version for place in places}
+            entries = []
+        versions = {entry.version for entry in entries}
         version = versions.pop() if len(versions) == 1 else None
-        subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
-        subject = subject or (places[0].subject if places else None)
+        subject = next((entry.subject for entry in entries if entry.subject.endswith(f"-{self.part}")), None)
+        subject = subject or (entries[0].subject if entries else None)
         reading = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
         self.uses.add("read", self.part, schema.id, self.type, (subject, version), reading.schema)
         return reading
@@ -221,13 +221,13 @@ class RegisteredConverter(RegistryConfig, Converter):
         if id is None:
             return None
         try:
-            places = self.registry.places(id) if id else []
+            entries = self.registry.subject_versions(id) if id else []
         except RegistryError:
-            places = []
-        exact = [place for place in places if place.subject == f"{topic}-{self.part}"]
-        of_topic = exact or [place for place in places if place.subject.startswith(f"{topic}-")] or places
-        place = of_topic[0] if of_topic else None
-        return {"id": id or None, "subject": place.subject if place else None, "version": place.version if place else None}
+            entries = []
+        exact = [entry for entry in entries if entry.subject == f"{topic}-{self.part}"]
+        of_topic = exact or [entry for entry in entries if entry.subject.startswith(f"{topic}-")] or entries
+        entry = of_topic[0] if of_topic else None
+        return {"id": id or None, "subject": entry.subject if entry else None, "version": entry.version if entry else None}
 
     def _id_of_guid(self, guid: bytes) -> int | None:
         try:
@@ -277,7 +277,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         None: schemaless data. Raises RegistryError, RegistryUnavailableError, DataError.
         """
-        schema = self._newest.of(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
+        schema = self._newest.get(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
         return self.reading(schema, None, [0]).schema
 
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
@@ -286,7 +286,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         Raises RegistryError, RegistryUnavailableError, DataError.
         """
         if text is None:
-            return self._newest.of(self.registry, subject).id
+            return self._newest.get(self.registry, subject).id
         record_name = None
         if self._strategy != "TopicNameStrategy":
             record_name = self.registry_schema(self.schema_of(text, subject))[1]
@@ -355,15 +355,15 @@ class RegisteredConverter(RegistryConfig, Converter):
             if self.id_compatibility_strict:
                 self._check(target, text, f"with the id {target.id}", "id.compatibility.strict")
         elif self.use_latest_version:
-            target = self._newest.of(registry, subject)
+            target = self._newest.get(registry, subject)
             if self.latest_compatibility_strict:
                 self._check(target, text, f"the newest of subject {subject}", "latest.compatibility.strict")
         else:
             target = RegisteredSchema(registry.lookup(subject, text, self.type, self.normalize_schemas), self.type, text)
         writing = self.writing(schema, target)
         if register:
-            place = subject, registry.version_in(subject, target.id)
-            self.uses.add("written", self.part, target.id, self.type, place, schema)
+            entry = subject, registry.version_in(subject, target.id)
+            self.uses.add("written", self.part, target.id, self.type, entry, schema)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _check(self, target: RegisteredSchema, text: str, description: str, option: str) -> None:

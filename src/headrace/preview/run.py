@@ -48,7 +48,7 @@ from headrace.preview.live import last_records
 from headrace.preview.origin import Plan, plan
 from headrace.preview.records import GivenRecord
 from headrace.preview.trace import traces
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.runtime.plan import client_settings
 from headrace.runtime.tolerance import Tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -88,7 +88,7 @@ class Preview:
     def run(self, spark: SparkSession, records: Sequence[GivenRecord], ask: bool = True) -> dict[str, Any]:
         """The preview; ask: look up in the worker's cluster which topics exist. Raises ConnectError."""
         try:
-            with patience(Patience(threading.Event(), answer_s=_ANSWER_S)):
+            with limit_wait(WaitLimit(threading.Event(), timeout_s=_ANSWER_S)):
                 traced = traces(spark, self.plan, records)
         except Exception as error:
             raise failure.as_error(error, "The preview cannot be evaluated") from error

@@ -1,4 +1,4 @@
-"""A registry: schemas by their ids, and ids of schemas. What does not change is asked for once, as long as it is used."""
+"""Client of a schema registry: schemas by their ids, and ids of schemas. Responses that never change are cached."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headrace.registry.settings import RegistrySettings
 
 T = TypeVar("T")
 
-_ANSWERS = 20_000
-"""That are kept: those of some 5,000 schemas, of which each is asked for in four ways."""
+_MAX_CACHED_RESPONSES = 20_000
+"""The size of the cache, enough for some 5,000 schemas with four requests for each."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A schema that another one names: under which name, and where it is registered."""
+    """A reference of a schema to another one: its name in the schema, and the subject and version of the other."""
 
     name: str
     subject: str
@@ -42,91 +42,92 @@ class RegisteredSchema:
 
 @dataclass(frozen=True)
 class SubjectVersion:
-    """Where a schema is registered."""
+    """A subject, and the version of a schema in it."""
 
     subject: str
     version: int
 
 
 class Registry:
-    """One registry, asked from any thread; methods raise what `RegistryHttp.ask` does."""
+    """One registry; thread-safe. Methods raise what `RegistryHttp.request` does."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._http = RegistryHttp(settings)
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[object, ...], Any] = OrderedDict()  # those used last at the end
+        self._cache: OrderedDict[tuple[object, ...], Any] = OrderedDict()  # the last used at the end
 
     def schema(self, id: int | str) -> RegisteredSchema:
-        """The schema of an id, or of a GUID."""
+        """The schema with an id, or with a GUID."""
         kind = "guids" if isinstance(id, str) else "ids"
-        return self._once((kind, id), lambda: _schema(self._http.ask("GET", f"/schemas/{kind}/{id}"), id))
+        return self._cached((kind, id), lambda: _schema(self._http.request("GET", f"/schemas/{kind}/{id}"), id))
 
-    def referenced(self, schema: RegisteredSchema) -> list[str]:
-        """The texts of the schemas that a schema refers to, and of those that these refer to, the innermost first."""
+    def reference_texts(self, schema: RegisteredSchema) -> list[str]:
+        """The texts of the schemas that a schema references, directly or indirectly, the innermost first."""
         return list(dict.fromkeys(self.references(schema).values()))
 
     def references(self, schema: RegisteredSchema) -> dict[str, str]:
-        """The same by the names that schemas refer to them by."""
+        """The texts of the schemas that a schema references, directly or indirectly, by the names of the references."""
         texts: dict[str, str] = {}
         for reference in schema.references:
-            other = self.version(reference.subject, reference.version)
-            texts |= self.references(other)
-            texts.setdefault(reference.name, other.text)
+            referenced = self.version(reference.subject, reference.version)
+            texts |= self.references(referenced)
+            texts.setdefault(reference.name, referenced.text)
         return texts
 
-    def places(self, id: int) -> list[SubjectVersion]:
+    def subject_versions(self, id: int) -> list[SubjectVersion]:
         """The subjects and versions of a schema."""
-        places = self._once(("places", id), lambda: self._http.ask("GET", f"/schemas/ids/{id}/versions"))
-        return [SubjectVersion(place["subject"], place["version"]) for place in places]
+        registrations = self._cached(("subject versions", id), lambda: self._http.request("GET", f"/schemas/ids/{id}/versions"))
+        return [SubjectVersion(registration["subject"], registration["version"]) for registration in registrations]
 
     def version_in(self, subject: str, id: int) -> int | None:
-        """The version that a schema is under a subject; None if the registry does not say."""
+        """The version of a schema in a subject; None if the registry does not know it or does not answer."""
         for attempt in range(2):
             try:
-                version = next((place.version for place in self.places(id) if place.subject == subject), None)
+                version = next((entry.version for entry in self.subject_versions(id) if entry.subject == subject), None)
             except (RegistryError, RegistryUnavailableError):
                 return None
             if version is not None or attempt:
                 return version
             with self._lock:
-                self._known.pop(("places", id), None)  # from before it was registered under this subject, too
+                self._cache.pop(("subject versions", id), None)  # cached before it was registered under this subject
         return None
 
     def version(self, subject: str, number: int) -> RegisteredSchema:
         """A version of a subject."""
-        path = f"/subjects/{_part(subject)}/versions/{number}"
-        return self._once(("version", subject, number), lambda: _schema(self._http.ask("GET", path)))
+        path = f"/subjects/{_url_part(subject)}/versions/{number}"
+        return self._cached(("version", subject, number), lambda: _schema(self._http.request("GET", path)))
 
     def latest(self, subject: str) -> RegisteredSchema:
-        """The newest version of a subject, which is asked for each time."""
-        return _schema(self._http.ask("GET", f"/subjects/{_part(subject)}/versions/latest"))
+        """The newest version of a subject; not cached."""
+        return _schema(self._http.request("GET", f"/subjects/{_url_part(subject)}/versions/latest"))
 
     def register(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
-        """The id of a schema under a subject, where it is registered if it is not there."""
+        """The id of a schema under a subject; registers it if it is new."""
         return self._id("/versions", subject, text, type, normalize)
 
     def lookup(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
-        """The id of a schema that is there under a subject."""
+        """The id of a schema that is registered under a subject."""
         return self._id("", subject, text, type, normalize)
 
     def _id(self, path: str, subject: str, text: str, type: str, normalize: bool) -> int:
-        asked = f"/subjects/{_part(subject)}{path}"
+        endpoint = f"/subjects/{_url_part(subject)}{path}"
         query = {"normalize": "true"} if normalize else {}
-        return self._once(
-            ("id", path, subject, text, type, normalize), lambda: self._http.ask("POST", asked, _body(text, type), **query)["id"]
+        return self._cached(
+            ("id", path, subject, text, type, normalize),
+            lambda: self._http.request("POST", endpoint, _body(text, type), **query)["id"],
         )
 
-    def _once(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
+    def _cached(self, key: tuple[object, ...], fetch: Callable[[], T]) -> T:
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        answer = ask()
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+        response = fetch()
         with self._lock:
-            self._known[key] = answer
-            if len(self._known) > _ANSWERS:
-                self._known.popitem(last=False)
-        return answer
+            self._cache[key] = response
+            if len(self._cache) > _MAX_CACHED_RESPONSES:
+                self._cache.popitem(last=False)
+        return response
 
 
 @lru_cache(maxsize=64)
@@ -135,13 +136,13 @@ def registry_of(settings: RegistrySettings) -> Registry:
     return Registry(settings)
 
 
-def _schema(answer: Any, id: int | str = 0) -> RegisteredSchema:
-    references = tuple(Reference(r["name"], r["subject"], r["version"]) for r in answer.get("references") or ())
-    number = answer.get("id", id)
-    return RegisteredSchema(number, answer.get("schemaType") or "AVRO", answer["schema"], references)
+def _schema(body: Any, id: int | str = 0) -> RegisteredSchema:
+    references = tuple(Reference(r["name"], r["subject"], r["version"]) for r in body.get("references") or ())
+    number = body.get("id", id)
+    return RegisteredSchema(number, body.get("schemaType") or "AVRO", body["schema"], references)
 
 
-def _part(subject: str) -> str:
+def _url_part(subject: str) -> str:
     return quote(subject, safe="")
 
 

@@ -1,4 +1,4 @@
-"""What a registry refuses, or does not answer."""
+"""Errors of requests to a schema registry."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class RegistryError(ConnectError):
 
     @property
     def is_missing(self) -> bool:
-        """Whether what was asked for is not there."""
+        """Whether the requested schema, subject or version does not exist."""
         return self.http_status == 404
 
     @property
     def refuses_login(self) -> bool:
-        """Whether the registry does not let the caller in, whatever is asked for."""
+        """Whether the registry has refused the credentials: then every request fails."""
         return self.http_status in (401, 403)
 
 
 class RegistryUnavailableError(RetriableError):
-    """No server of the registry has answered; it may later."""
+    """No server of the registry has answered; the request can be retried."""

@@ -1,4 +1,4 @@
-"""The options that every converter with a registry has, under the names of Confluent's (`AbstractKafkaSchemaSerDeConfig`)."""
+"""The options of every converter with a schema registry, with Confluent's names (`AbstractKafkaSchemaSerDeConfig`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LOW, _MEDIUM, _HIGH = Importance.LOW, Importance.MEDIUM, Importance.HIGH
 
 
 def flag(name: str, default: bool, doc: str) -> Any:
-    """An option that is on or off."""
+    """A boolean option of low importance."""
     return option(name, Type.BOOLEAN, default, importance=_LOW, doc=doc)
 
 
 def cache_size(name: str) -> Any:
-    """The size of the cache of schemas, which has another name with each of Confluent's converters."""
+    """The size of the schema cache; its name differs between Confluent's converters."""
     doc = "The maximum number of schemas that can be cached."
     return option(name, Type.INT, 1000, importance=_LOW, doc=doc, without_effect="schemas in use stay in memory")
 
@@ -39,7 +39,7 @@ def _text(name: str, doc: str, type: Type = Type.STRING, default: str = "") -> A
 
 
 class RegistryConfig(Config):
-    """Where the registry is, how it is called, and under which subjects schemas are."""
+    """The URLs of the registry, the subjects of schemas, and the HTTP client with its credentials."""
 
     # ---------------------------------------------------------------------------------------------------------- schemas
     schema_registry_url: list[str] = option(

@@ -1,4 +1,4 @@
-"""How data of one schema of a registry is read."""
+"""The Connect schema and the plan to read data of one registered schema."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from headrace.values.schema import Schema
 
 @dataclass(frozen=True)
 class Reading:
-    """What the bytes behind an id are in Connect."""
+    """How the bytes after a schema's id are read as Connect data."""
 
     schema: Schema | None
     """None for schemaless data."""
     plan: Any
-    """What reads the bytes as the payload of the schema, for the format's reader in Java."""
+    """The plan by which the format's reader in Java reads the bytes as the payload of the schema."""

@@ -1,4 +1,4 @@
-"""How a registry is called: from options to what an HTTP client is made with."""
+"""Settings of the HTTP client of a registry, from the options of a converter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TLS = "schema.registry.ssl."
 
 @dataclass(frozen=True)
 class Token:
-    """Where a bearer token is asked for (OAuth 2.0, client credentials)."""
+    """How a bearer token is fetched (OAuth 2.0, client credentials)."""
 
     url: str
     client_id: str
@@ -27,12 +27,12 @@ class Token:
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """How one registry is called; equal settings share a client."""
+    """Settings of the client of one registry; equal settings share a client."""
 
     urls: tuple[str, ...]
     """Without login."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Of each request."""
+    """The headers of each request."""
     tls: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """`ssl.*`; times in ms."""
     token: Token | None = None
@@ -46,7 +46,7 @@ class RegistrySettings:
 
 
 def registry_settings(config: RegistryConfig) -> RegistrySettings:
-    """The settings of a converter's options, and of those under `request.header.` and `schema.registry.ssl.`.
+    """The settings from a converter's options, and from those under `request.header.` and `schema.registry.ssl.`.
 
     Raises ConfigError.
     """

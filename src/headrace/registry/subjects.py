@@ -1,4 +1,4 @@
-"""The names of subjects, as Confluent's `SubjectNameStrategy` makes them."""
+"""The names of subjects, by Confluent's `SubjectNameStrategy`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def strategy_of(option: str, name: str) -> str:
 
 
 def subject_of(strategy: str, topic: str, is_key: bool, record_name: str | None) -> str:
-    """The subject of a schema. record_name: full name of the record that it describes, None if it is no record.
+    """The subject of a schema. record_name: full name of the schema's record, None if it is not a record schema.
 
     Raises DataError where the strategy needs a name and there is none.
     """

@@ -1,4 +1,4 @@
-"""Which schemas of a registry a converter has read and written."""
+"""The schemas of a registry with which a converter has read or written data."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class SchemaUse:
     version: int | None
     """`subject`, `version`: where the registry has it; None if that is not known."""
     since: int
-    """When it was met first, in ms since the epoch."""
+    """When it was first used, in ms since the epoch."""
     fields: tuple[SchemaField, ...] = ()
-    """What is in it in Connect; none for data that is no record."""
+    """The fields of its Connect schema; empty for data that is not a record."""
 
 
 class SchemaUses:
-    """The schemas of one converter, those used last at the end; those not used for longest are forgotten."""
+    """The schemas of one converter, the last used at the end; beyond MAX_USES the least recently used are forgotten."""
 
-    MOST = 1000
+    MAX_USES = 1000
 
     def __init__(self) -> None:
-        self._found: OrderedDict[tuple[Direction, int, str | None], SchemaUse] = OrderedDict()
+        self._uses: OrderedDict[tuple[Direction, int, str | None], SchemaUse] = OrderedDict()
 
     def add(
         self,
@@ -54,23 +54,23 @@ class SchemaUses:
         part: str,
         id: int,
         type: str,
-        place: tuple[str | None, int | None],
+        subject_version: tuple[str | None, int | None],
         schema: Schema | None = None,
     ) -> None:
-        """Note a schema that is used now. place: subject and version, if they are known; schema: Connect's."""
-        subject, version = place
+        """Record the use of a schema. subject_version: None for each part that is not known; schema: Connect's."""
+        subject, version = subject_version
         key = direction, id, subject
-        if key in self._found:
-            self._found.move_to_end(key)
+        if key in self._uses:
+            self._uses.move_to_end(key)
             return
         since = time.time_ns() // 1_000_000
-        self._found[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema))
-        if len(self._found) > self.MOST:
-            self._found.pop(next(iter(self._found)))
+        self._uses[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema))
+        if len(self._uses) > self.MAX_USES:
+            self._uses.pop(next(iter(self._uses)))
 
     def all(self) -> list[SchemaUse]:
-        """Those that are known, the one used last at the end."""
-        return list(self._found.values())
+        """All recorded uses, the last used at the end."""
+        return list(self._uses.values())
 
 
 def _fields(schema: Schema | None) -> tuple[SchemaField, ...]:

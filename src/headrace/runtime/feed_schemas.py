@@ -13,7 +13,7 @@ import structlog
 
 from headrace.background import in_background
 from headrace.errors import RetriableError
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.retry import Backoff
 from headrace.runtime.feed_plans import FeedPlans
 
@@ -103,7 +103,7 @@ class _Learning:
         self.needs, self.given_up = needs, threading.Event()
 
         def patiently() -> Plans:
-            with patience(Patience(self.given_up)):
+            with limit_wait(WaitLimit(self.given_up)):
                 return learn()
 
         self.plans = in_background(patiently, "feed-schemas")

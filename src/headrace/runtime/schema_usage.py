@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.converters.registered import RegisteredConverter
 from headrace.errors import RetriableError
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 
 _Task = tuple[str, int]
 
@@ -65,7 +65,7 @@ class SchemaUsage:
                     self._waiting.pop(key, None)
 
         try:
-            with patience(Patience(stopping, tell)):
+            with limit_wait(WaitLimit(stopping, tell)):
                 yield
         except RetriableError as error:
             tell(None if stopping.is_set() else str(error))

@@ -13,7 +13,7 @@ from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.registry.errors import RegistryUnavailableError
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, KafkaCluster
 from headrace.streams.engine.session import session
@@ -202,7 +202,7 @@ class StreamsInstance:
                 self._topic_monitor.prepare()
                 spark = session(self._config.spark_settings)
                 cluster = KafkaCluster(spark, self._config, self._admin(), self._member)
-                with patience(Patience(self._stopping, self._log_schema_wait)), patience(Patience(self._standby)):
+                with limit_wait(WaitLimit(self._stopping, self._log_schema_wait)), limit_wait(WaitLimit(self._standby)):
                     engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
                 if not (isinstance(error, RegistryUnavailableError) and self._standby.is_set()):

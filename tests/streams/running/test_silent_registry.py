@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.background import in_background
-from headrace.registry import patience as waiting
+from headrace.registry import request_wait
 from headrace.streams import Consumed, KafkaStreams, Produced, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from headrace.testing.registry import SchemaRegistry
@@ -65,7 +65,7 @@ def await_told(logs: list[Any], beginning: str, url: str) -> None:
 def test_an_application_that_waits_at_its_start_says_so_and_stops_when_it_is_told(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_SILENT_S", 0.1)
+    monkeypatch.setattr(request_wait, "_REPORT_AFTER_S", 0.1)
     with silent_server() as url, captured_logs() as logs:
         streams = copies.streams("orders-value", url)
         streams.start()
@@ -77,7 +77,7 @@ def test_an_application_that_waits_at_its_start_says_so_and_stops_when_it_is_tol
 def test_an_application_whose_registry_falls_silent_stops_and_the_batch_is_done_by_the_next_one(
     copies: Copies, registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_SILENT_S", 0.1)
+    monkeypatch.setattr(request_wait, "_REPORT_AFTER_S", 0.1)
     url, text = registry.url, json.dumps(SCHEMA)
     written, unknown = (registry.register(f"{copies.sink}-value", schema) for schema in (SCHEMA, RENAMED))
     with captured_logs() as logs, copies.streams(text, url) as streams:

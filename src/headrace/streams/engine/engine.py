@@ -16,7 +16,7 @@ from headrace.config.client_options import client_value
 from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
 from headrace.spark.destination_topic import fitting_batch_bytes, max_message_bytes
@@ -272,7 +272,7 @@ class Engine:
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
         try:
-            with patience(Patience(self._stopping, partial(_log_schema_wait, number))):
+            with limit_wait(WaitLimit(self._stopping, partial(_log_schema_wait, number))):
                 self._with_retries(task, task.recover)
                 if waiting is not None:
                     waiting.wait()

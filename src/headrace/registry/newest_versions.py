@@ -1,4 +1,4 @@
-"""The newest versions of subjects, which are asked for again once they were known for some time."""
+"""Cache of the newest versions of subjects, which expire after some time."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ log = structlog.get_logger(__name__)
 
 
 class NewestVersions:
-    """Those that one converter writes with; keep_s: for how long an answer of the registry holds, infinite: for ever."""
+    """The newest versions that one converter writes with. keep_s: how long a response is cached, infinite: never expires."""
 
     def __init__(self, keep_s: float) -> None:
         self._keep_s = keep_s
-        self._known: dict[str, RegisteredSchema] = {}
+        self._versions: dict[str, RegisteredSchema] = {}
         self.renew_at = math.inf
-        """When they are to be asked for again, by time.monotonic; infinite: never, or none was asked for."""
+        """When they expire, by time.monotonic; infinite: never, or nothing is cached."""
 
-    def of(self, registry: Registry, subject: str) -> RegisteredSchema:
+    def get(self, registry: Registry, subject: str) -> RegisteredSchema:
         """The newest version of a subject; raises what `Registry.latest` does."""
-        if subject not in self._known:
+        if subject not in self._versions:
             self.renew_at = min(self.renew_at, time.monotonic() + self._keep_s)
-            self._known[subject] = registry.latest(subject)
-        return self._known[subject]
+            self._versions[subject] = registry.latest(subject)
+        return self._versions[subject]
 
     def renew(self, registry: Registry) -> bool:
-        """Ask for them again; returns whether one is another now, or gone.
+        """Fetch them again; returns whether one has changed or has been deleted.
 
-        If the registry does not answer, they stay as they are. Raises RegistryError if it refuses the login.
+        If the registry does not answer, the cached versions are kept. Raises RegistryError if it refuses the login.
         """
         self.renew_at = time.monotonic() + self._keep_s
-        known: dict[str, RegisteredSchema] = {}
-        for subject in self._known:
+        latest: dict[str, RegisteredSchema] = {}
+        for subject in self._versions:
             try:
-                known[subject] = registry.latest(subject)
+                latest[subject] = registry.latest(subject)
             except RegistryUnavailableError as error:
                 log.warning("schema-registry.newest.kept", subject=subject, cause=str(error))
                 return False
             except RegistryError as error:
                 if error.refuses_login:
                     raise
-        changed = known != self._known
-        self._known = known
+        changed = latest != self._versions
+        self._versions = latest
         return changed

@@ -1,4 +1,4 @@
-"""Who waits for a registry can give up, and is told what is waited for."""
+"""Requests to a registry can be cancelled, and their callers are informed about long waits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from queue import SimpleQueue
 import pytest
 
 from headrace.errors import RetriableError
-from headrace.registry import patience as waiting
+from headrace.registry import request_wait
 from headrace.registry.client import Registry
-from headrace.registry.patience import Patience, patience
+from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.registry.settings import RegistrySettings
 from headrace.runtime.schema_usage import SchemaUsage
 from headrace.testing.registry import SchemaRegistry
@@ -18,11 +18,11 @@ from tests.registry.silent import silent_server
 from tests.support import wait_until
 
 LONG_S = 60.0
-SILENT = r"The schema registry has not answered \(http://127.0.0.1:\d+\), and is waited for no more\."
+SILENT = r"The schema registry has not answered \(http://127.0.0.1:\d+\); the request was cancelled\."
 
 
 def test_a_silent_registry_is_not_waited_for_once_the_task_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_SILENT_S", 0.1)
+    monkeypatch.setattr(request_wait, "_REPORT_AFTER_S", 0.1)
     usage, stopping, raised = SchemaUsage(), threading.Event(), SimpleQueue[BaseException]()
     with silent_server() as url:
         registry = Registry(RegistrySettings(urls=(url,)))  # which would be waited for four minutes
@@ -47,13 +47,22 @@ def test_a_silent_registry_is_not_waited_for_once_the_task_stops(monkeypatch: py
 def test_whoever_gives_up_first_ends_the_waiting() -> None:
     task, run = threading.Event(), threading.Event()
     run.set()
-    with silent_server() as url, patience(Patience(task)), patience(Patience(run)), pytest.raises(RetriableError, match=SILENT):
+    with (
+        silent_server() as url,
+        limit_wait(WaitLimit(task)),
+        limit_wait(WaitLimit(run)),
+        pytest.raises(RetriableError, match=SILENT),
+    ):
         Registry(RegistrySettings(urls=(url,))).schema(1)
 
 
 def test_an_answer_is_waited_for_as_long_as_the_asker_says() -> None:
     late = r"The schema registry has not answered \(http://127.0.0.1:\d+\) in 0.2 s\."
-    with silent_server() as url, patience(Patience(threading.Event(), answer_s=0.2)), pytest.raises(RetriableError, match=late):
+    with (
+        silent_server() as url,
+        limit_wait(WaitLimit(threading.Event(), timeout_s=0.2)),
+        pytest.raises(RetriableError, match=late),
+    ):
         Registry(RegistrySettings(urls=(url,))).schema(1)
 
 
@@ -62,12 +71,12 @@ def test_who_waits_for_a_limited_time_hears_why_there_is_no_answer(registry: Sch
     registry.stop()
     settings = RegistrySettings(urls=(url,), retries=1000, wait_ms=60_000, longest_wait_ms=60_000)
     refused = rf"The schema registry does not answer \({url}\): {url}: .*refused"
-    with patience(Patience(threading.Event(), answer_s=20.0)), pytest.raises(RetriableError, match=refused):
+    with limit_wait(WaitLimit(threading.Event(), timeout_s=20.0)), pytest.raises(RetriableError, match=refused):
         Registry(settings).schema(1)
 
 
 def test_an_answer_that_comes_late_ends_what_is_told(registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_SILENT_S", 0.0)
+    monkeypatch.setattr(request_wait, "_REPORT_AFTER_S", 0.0)
     registry.register("s", '"int"')
     url = registry.url
     registry.stop()
@@ -75,7 +84,7 @@ def test_an_answer_that_comes_late_ends_what_is_told(registry: SchemaRegistry, m
     settings = RegistrySettings(urls=(url,), retries=1000, wait_ms=100, longest_wait_ms=100)
 
     def ask() -> None:
-        with patience(Patience(threading.Event(), told.put)):
+        with limit_wait(WaitLimit(threading.Event(), told.put)):
             answers.put(Registry(settings).schema(1).text)
 
     threading.Thread(target=ask, daemon=True).start()

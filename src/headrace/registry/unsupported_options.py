@@ -1,8 +1,8 @@
-"""Options of Confluent's converters that are not declared here.
+"""Options of Confluent's converters that are not supported.
 
-One that would change what is read, written or registered is refused, unless its value says what is done anyway; the others are
+An option that would change what is read, written or registered is refused, unless its value is the behaviour here; the others are
 ignored with a warning. Source: `AbstractKafkaSchemaSerDeConfig` of Confluent's schema-registry, and the configurations of its
-serializers, which its converters take as well.
+serializers, which its converters accept as well.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _IDS = "io.confluent.kafka.serializers.schema.id."
 
 @dataclass(frozen=True)
 class Fixed:
-    """An option with one value only."""
+    """An option for which only one value is supported."""
 
     value: str
-    """What is done anyway, as Confluent's converters do by default; empty: the option is not to be set."""
+    """The supported value, Confluent's default; empty: the option must not be set."""
     why: str
     """The sentence for any other value."""
 
@@ -62,19 +62,19 @@ IGNORED = frozenset(
         "json.default.property.inclusion",
     }
 )
-"""Besides those that begin with `rule.`: governance, tokens, and the mapping of Java's classes, of which a converter has none."""
+"""Ignored, like those that begin with `rule.`: data governance, token details, and the mapping of Java classes."""
 
 
-def refuse(given: Mapping[str, Any]) -> None:
-    """Raise ConfigError for the first option that is not as it has to be."""
+def require_supported(options: Mapping[str, Any]) -> None:
+    """Raise ConfigError for the first option whose value is not supported."""
     for name, fixed in FIXED.items():
-        value = str(given.get(name, "")).strip()
+        value = str(options.get(name, "")).strip()
         if value and value.lower() != fixed.value.lower():
             only = f"; the only value is {fixed.value}" if fixed.value else ""
             raise ConfigError.invalid(name, value, fixed.why + only)
 
 
-def ignored(given: Mapping[str, Any]) -> list[str]:
-    """The names of options that do nothing, in order, of those that are given."""
-    off = {name for name, value in given.items() if str(value).strip().lower() in ("", "false")}
-    return sorted(name for name in given if name.startswith(_RULES) or (name in IGNORED and name not in off))
+def ignored_options(options: Mapping[str, Any]) -> list[str]:
+    """The names of those of the options that have no effect, sorted."""
+    off = {name for name, value in options.items() if str(value).strip().lower() in ("", "false")}
+    return sorted(name for name in options if name.startswith(_RULES) or (name in IGNORED and name not in off))
