@@ -5,7 +5,7 @@ import pytest
 from headrace.dead_letters.letter import Letter, LetterId, reasons
 from headrace.dead_letters.topics import letter_topics
 from headrace.errors import BadRequestError
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 
 DLQ = "errors.deadletterqueue.topic.name"
 
@@ -13,13 +13,13 @@ DLQ = "errors.deadletterqueue.topic.name"
 def letter(at: int = 7, **context: str) -> Letter:
     names = {name.replace("_", "."): value for name, value in context.items()}
     headers = [("h", b"x"), *((f"__connect.errors.{name}", value.encode()) for name, value in names.items())]
-    return Letter.of(GivenRecord("letters", 0, at, 1000 + at, b"k", b"\xff", headers))
+    return Letter.of(RawRecord("letters", 0, at, 1000 + at, b"k", b"\xff", headers))
 
 
 def test_a_letter_is_what_its_headers_say_and_its_record_is_the_original():
     told = letter(12, topic="orders", partition="3", offset="12", connector_name="c", task_id="1", stage="VALUE_CONVERTER")
     assert (told.connector, told.topic) == ("c", "orders")
-    assert told.record == GivenRecord("orders", 3, 12, 1012, b"k", b"\xff", (("h", b"x"),))
+    assert told.record == RawRecord("orders", 3, 12, 1012, b"k", b"\xff", (("h", b"x"),))
     shown = told.json()
     assert shown["origin"] == {"topic": "orders", "partition": 3, "offset": 12}
     assert (shown["task"], shown["stage"], shown["value"], shown["headers"]) == (
@@ -30,13 +30,13 @@ def test_a_letter_is_what_its_headers_say_and_its_record_is_the_original():
 def test_a_letter_without_context_has_no_origin():
     bare = letter()
     assert (bare.id, bare.topic, bare.json()["origin"]) == (LetterId(0, 7), None, None)
-    assert bare.as_read("orders").topic == "orders"
+    assert bare.original_record("orders").topic == "orders"
 
 
 def test_of_a_long_value_the_beginning_is_shown():
-    long = Letter.of(GivenRecord("letters", 0, 0, 0, None, ("ä" * 9000).encode()))
+    long = Letter.of(RawRecord("letters", 0, 0, 0, None, ("ä" * 9000).encode()))
     assert (long.json()["value"], long.json()["value_bytes"]) == ("ä" * 4096, 18000)
-    odd = Letter.of(GivenRecord("letters", 0, 0, 0, None, ("x" + "ä" * 9000).encode()))
+    odd = Letter.of(RawRecord("letters", 0, 0, 0, None, ("x" + "ä" * 9000).encode()))
     assert odd.json()["value"] == "x" + "ä" * 4095
 
 

@@ -15,7 +15,7 @@ from headrace.dead_letters.replays import Replays
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest
 from headrace.errors import BadRequestError, ConnectError, NotFoundError, RestError
 from headrace.kafka.admin import Admin
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 from headrace.runtime.worker_config import WorkerConfig
 from tests.clusters import Cluster, Sent, record
 from tests.support import wait_until
@@ -102,9 +102,9 @@ def test_a_replay_that_another_one_overtook_writes_nothing(sink: Place):
     props = {"bootstrap.servers": sink.cluster.bootstrap}
     replays = Replays(sink.topic, props, props, Admin(props))
 
-    def overtaken(_marks: Any) -> dict[LetterId, GivenRecord]:
+    def overtaken(_marks: Any) -> dict[LetterId, RawRecord]:
         assert sink.replay("0:0") == [("0:0", "replayed", sink.origin)]
-        return {LetterId(0, 0): GivenRecord(sink.origin, 0, 0, None, b"k", b"twice")}
+        return {LetterId(0, 0): RawRecord(sink.origin, 0, 0, None, b"k", b"twice")}
 
     with pytest.raises(RestError, match="has begun meanwhile; nothing was written"):
         replays.write(overtaken)
@@ -116,8 +116,8 @@ def test_a_replay_that_fails_leaves_no_open_transaction_behind(sink: Place, topi
     sink.cluster.create(small, configs={"max.message.bytes": "1000"})
     replays = Replays(sink.topic, props, props, Admin(props))
     written = {
-        LetterId(0, 0): GivenRecord(sink.origin, 0, 0, None, b"k", b"one"),
-        LetterId(0, 1): GivenRecord(small, 0, 0, None, b"k", random.Random(1).randbytes(5000)),
+        LetterId(0, 0): RawRecord(sink.origin, 0, 0, None, b"k", b"one"),
+        LetterId(0, 1): RawRecord(small, 0, 0, None, b"k", random.Random(1).randbytes(5000)),
     }
     with pytest.raises(ConnectError, match=r"larger|too large|size"):
         replays.write(lambda _marks: written)

@@ -142,7 +142,9 @@ def test_a_preview_shows_each_stage(java_worker: EmbeddedWorker, spark):
     config = {"connector.class": "FileStreamSource", "file": "/none", "topic": "t", **HOIST}
     config |= {"transforms": "hoist,number,loud,again", "transforms.again.type": SHOUT, "transforms.again.fail": "4"}
     found = prepared(config)
-    one, four = found.run(spark, from_objects([{"value": "one"}, {"value": "four"}], found.topic), ask=False)["records"]
+    one, four = found.run(spark, from_objects([{"value": "one"}, {"value": "four"}], found.topic), describe_topics=False)[
+        "records"
+    ]
     assert [step["step"] for step in one["steps"]] == [f"{'transform:' if n else ''}{s}" for n, s in enumerate(
         ["input", "hoist", "number", "loud", "again"])]  # fmt: skip
     loud = one["steps"][3]
@@ -158,5 +160,5 @@ def test_a_sinks_records_have_their_offsets(java_worker: EmbeddedWorker, spark):
     config |= {"transforms.loud.type": SHOUT, "value.converter": JSON, "value.converter.schemas.enable": "true"}
     found = prepared(config)
     value = (with_schema({"n": 1, "word": "one"}) or b"").decode()
-    (shown,) = found.run(spark, from_objects([{"value": value, "offset": 3}], found.topic), ask=False)["records"]
+    (shown,) = found.run(spark, from_objects([{"value": value, "offset": 3}], found.topic), describe_topics=False)["records"]
     assert json.loads(shown["output"]["value"])["payload"] == {"n": 1, "word": "ONE"}

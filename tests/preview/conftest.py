@@ -74,6 +74,8 @@ def preview(spark) -> Callable[..., list[dict[str, Any]]]:
 
     def run(config: dict[str, Any], *records: dict[str, Any], **worker: str) -> list[dict[str, Any]]:
         found = prepared(config, **worker)
-        return found.run(spark, from_objects([{"timestamp": 0, **r} for r in records], found.topic), ask=False)["records"]
+        return found.run(spark, from_objects([{"timestamp": 0, **r} for r in records], found.topic), describe_topics=False)[
+            "records"
+        ]
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from headrace.preview.origin import Origin, Plan
+from headrace.preview.origin import PreviewPlan, RecordOrigin
 from headrace.preview.records import from_objects, notation
 from headrace.preview.trace import traces
 from headrace.runtime.tolerance import NO_TOLERANCE
@@ -48,7 +48,7 @@ def test_a_preview_equals_the_deployed_result(spark):
     for found in chosen():
         config = found[0]["config"]
         converters = _converters(config)
-        plan = Plan(Origin(), True, tuple(stages(config)), converters, converters, NO_TOLERANCE)
+        plan = PreviewPlan(RecordOrigin(), True, tuple(stages(config)), converters, converters, NO_TOLERANCE)
         records = [case["input"] for case in found]
         seen, deployed = traces(spark, plan, from_objects(records, "t")), outcomes(config, records)
         for case, trace, made in zip(found, seen, deployed, strict=True):

@@ -22,6 +22,6 @@ def test_the_example_is_true(spark):
     assert shown
     preview = prepared(json.loads(config))
     console = Console(file=io.StringIO(), width=110)
-    show(preview.run(spark, from_lines(records.encode(), preview.topic), ask=False), console)
+    show(preview.run(spark, from_lines(records.encode(), preview.topic), describe_topics=False), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\n".join(line.rstrip() for line in text.splitlines()).strip() == shown[1].strip()

@@ -38,7 +38,7 @@ def test_the_last_records_of_a_mirrors_topics_are_taken_and_nothing_is_committed
         (topic, 1, 4, 1009, b"k9"),
     ]
     assert records[0].headers == (("h", b"x"), ("none", None))
-    answer = preview.run(spark, records, ask=False)
+    answer = preview.run(spark, records, describe_topics=False)
     assert [r["output"]["value"] for r in answer["records"]] == ['{"n":7}', '{"n":8}', '{"n":9}']
     assert admin.committed("headrace-preview") == {}
     assert len(preview.live(1000)) == 10

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from headrace.errors import BadRequestError
-from headrace.preview.records import GivenRecord, count, from_lines, from_objects, notation
+from headrace.preview.records import RawRecord, count, from_lines, from_objects, notation
 
 
 def test_every_member_may_be_left_out():
@@ -16,7 +16,7 @@ def test_every_member_may_be_left_out():
 
 
 def test_a_record_is_read_as_it_is_written():
-    record = GivenRecord("t", 3, 7, None, b"\xff", b"", (("h", None), ("h", "é".encode())))
+    record = RawRecord("t", 3, 7, None, b"\xff", b"", (("h", None), ("h", "é".encode())))
     assert from_objects([record.json()], "other") == [record]
     assert from_lines(json.dumps(record.json()).encode(), "other") == [record]
 

@@ -196,7 +196,7 @@ def test_what_only_shows_when_a_task_starts_is_refused_too():
 
 def test_the_answer_names_the_connector(spark):
     found = prepared(MIRROR | {"name": "mirror"})
-    answer = found.run(spark, from_objects([{"value": "{}"}], found.topic), ask=False)
+    answer = found.run(spark, from_objects([{"value": "{}"}], found.topic), describe_topics=False)
     assert [answer[k] for k in ("connector", "class", "type")] == ["mirror", MIRROR["connector.class"], "source"]
 
 

@@ -26,7 +26,7 @@ from headrace.config.secrets import HIDDEN
 from headrace.connect_config import validation
 from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 from headrace.rest import RestHerder, RestServer, create_app, passwords
 from headrace.rest.page.render import line, number, render, span
 from headrace.runtime.schema_usage import USAGE
@@ -404,7 +404,7 @@ def test_records_with_html_in_them_are_shown_as_text(text: str):
     hostile = f"<script>{text}</script><img src=x onerror=1>"
     context = {"topic": hostile, "exception.message": hostile, "exception.stacktrace": hostile, "connector.name": hostile}
     headers = [(hostile, hostile.encode()), *((f"__connect.errors.{name}", told.encode()) for name, told in context.items())]
-    letter = Letter.of(GivenRecord("letters", 0, 0, 0, hostile.encode(), hostile.encode(), headers))
+    letter = Letter.of(RawRecord("letters", 0, 0, 0, hostile.encode(), hostile.encode(), headers))
     page = {
         "letters": [letter.json()],
         "reasons": reasons([letter]),

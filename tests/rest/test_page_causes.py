@@ -10,7 +10,7 @@ import pytest
 
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.errors import ConfigError, trace
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 from headrace.rest.page.render import render
 from headrace.runtime.tolerance import FailedRecord
 from tests.rest.conftest import Client
@@ -18,7 +18,7 @@ from tests.rest.test_page import CONFIG, KnowingHerder, Page
 
 
 def test_reasons_say_over_how_many_letters_they_are_counted():
-    letters = [Letter.of(GivenRecord("letters", 0, n, 0, None, b"x", ())) for n in range(2)]
+    letters = [Letter.of(RawRecord("letters", 0, n, 0, None, b"x", ())) for n in range(2)]
     page = {"letters": [letter.json() for letter in letters], "reasons": reasons(letters), "connectors": ["c"], "records": 9}
     values = {"topic": "letters", "sentence": "", "connector": "c"}
     bounded = render(

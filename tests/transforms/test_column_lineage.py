@@ -96,7 +96,7 @@ def test_a_column_changes_only_with_those_that_it_is_said_to_be_made_of(spark: S
     config = {"connector.class": "FileStreamSink", "topics": "t", **TEN}
     prepared = prepare(config, worker)
     changed = [{"topic": "t", "timestamp": 5, "value": json.dumps(RECORD | change)} for change in CHANGED.values()]
-    answer = prepared.run(spark, from_objects(changed, "t"), ask=False)
+    answer = prepared.run(spark, from_objects(changed, "t"), describe_topics=False)
     after = dict(zip(CHANGED, (flat(record["steps"][-1]["record"]) for record in answer["records"]), strict=True))
     for origin, columns in after.items():
         differs = {name for name in columns if columns[name] != after["nothing"][name]}

@@ -70,7 +70,7 @@ def preview(
         records_read = prepared.live(live or 1)
     # Constants are evaluated without compiling anything, which is the quickest for a few records.
     spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **_spark(settings)})
-    result = prepared.run(spark, records_read, ask=worker is not None)
+    result = prepared.run(spark, records_read, describe_topics=worker is not None)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:

@@ -1,1 +1,1 @@
-"""Dead letters: the records that failed in a chain, looked at, tried again, and replayed once."""
+"""Dead letters: the records that failed in a chain are read, previewed with a chain, and replayed once."""

@@ -1,4 +1,4 @@
-"""What a replay would write of each letter: a sink's record as it was read, a source's as its chain makes it now."""
+"""The records that a replay writes: for a sink the original record, for a source the record after its current chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.dead_letters.letter import Letter, LetterId, Replay
 from headrace.errors import BadRequestError
-from headrace.preview.records import GivenRecord, as_bytes
+from headrace.preview.records import RawRecord, as_bytes
 from headrace.preview.run import Preview
 from headrace.preview.trace import traces
 from headrace.runtime.hosted import plan_polled
@@ -28,103 +28,112 @@ from headrace.transforms.chain import Readers
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AS_READ = (KafkaSourceConnector, MirrorSourceConnector, FileStreamSourceConnector)
-"""The sources whose records are bytes or lines, which a letter has as they were."""
+_RAW_SOURCES = (KafkaSourceConnector, MirrorSourceConnector, FileStreamSourceConnector)
+"""The sources whose records are bytes or lines, which dead letters have unchanged."""
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """What a replay of one letter comes to."""
+class ReplayAttempt:
+    """The result of a replay of one letter."""
 
-    record: GivenRecord | None
-    """What is written; None: nothing."""
+    record: RawRecord | None
+    """The record to write; None: nothing."""
     outcome: str = "ready"
-    """Of what is not written: dropped, failed or refused."""
+    """ready, or why nothing is written: dropped, failed or refused."""
     message: str | None = None
 
-    def json(self, letter_id: str, done: Replay | None, *, dry_run: bool) -> dict[str, Any]:
-        """The JSON of the REST API. done: that it had been replayed before."""
+    def json(self, letter_id: str, previous: Replay | None, *, dry_run: bool) -> dict[str, Any]:
+        """The JSON of the REST API. previous: the earlier replay of the letter, if there is one."""
         outcome, message = self.outcome, self.message
         topic = self.record.topic if self.record else None
-        if done is not None:
-            outcome, topic, message = "already-replayed", done.destination, f"It was replayed at {done.time}."
+        if previous is not None:
+            outcome, topic, message = "already-replayed", previous.destination, f"It was replayed at {previous.time}."
         elif self.record is not None and not dry_run:
             outcome = "replayed"
         return {"id": letter_id, "outcome": outcome, "topic": topic, "message": message}
 
 
-_UNTYPED = Attempt(None, "refused", "It does not say of which types it is (errors.deadletterqueue.context.headers.enable=false).")
+_UNTYPED = ReplayAttempt(
+    None, "refused", "It does not say of which types it is (errors.deadletterqueue.context.headers.enable=false)."
+)
 
 
-def attempts(prepared: Preview, letters: Mapping[LetterId, Letter], spark: Callable[[], SparkSession]) -> dict[LetterId, Attempt]:
-    """What becomes of letters of one connector. Raises BadRequestError where its letters cannot be replayed, ConnectError."""
-    if prepared.plan.sink:
-        _same_cluster(prepared)
-        return {letter_id: _back(prepared, letter) for letter_id, letter in letters.items()}
-    tried: dict[LetterId, Attempt] = {}
-    for reading, some in read_alike(prepared, letters.items()):
-        tried |= _through_chain(reading, dict(some), spark) if reading else {letter_id: _UNTYPED for letter_id, _ in some}
-    return tried
+def attempts(
+    preview: Preview, letters: Mapping[LetterId, Letter], spark: Callable[[], SparkSession]
+) -> dict[LetterId, ReplayAttempt]:
+    """The results for letters of one connector. Raises BadRequestError if its letters cannot be replayed, ConnectError."""
+    if preview.plan.sink:
+        _require_same_cluster(preview)
+        return {letter_id: _to_source_topic(preview, letter) for letter_id, letter in letters.items()}
+    attempts_by_id: dict[LetterId, ReplayAttempt] = {}
+    for reading, batch in group_by_reader(preview, letters.items()):
+        attempts_by_id |= (
+            _through_chain(reading, dict(batch), spark) if reading else {letter_id: _UNTYPED for letter_id, _ in batch}
+        )
+    return attempts_by_id
 
 
-def read_alike(
-    prepared: Preview, letters: Iterable[tuple[LetterId, Letter]]
+def group_by_reader(
+    preview: Preview, letters: Iterable[tuple[LetterId, Letter]]
 ) -> Iterator[tuple[Preview | None, list[tuple[LetterId, Letter]]]]:
-    """The chain of a connector as it reads letters, with those that it reads in this way; None: those do not say of which types
-    they are. Raises BadRequestError for a connector whose letters are not what its source gave.
+    """Group letters by the chain that can read them; None: the letters do not have the types of their keys and values.
+
+    Raises BadRequestError for a connector whose letters are not records of its source.
     """
-    if prepared.plan.sink or issubclass(prepared.connector, _AS_READ):
-        yield prepared, list(letters)
-    elif issubclass(prepared.connector, JavaConnector):
-        yield _hosted(prepared), list(letters)
-    elif issubclass(prepared.connector, SparkSourceConnector):
+    if preview.plan.sink or issubclass(preview.connector, _RAW_SOURCES):
+        yield preview, list(letters)
+    elif issubclass(preview.connector, JavaConnector):
+        yield _preview_of_java_source(preview), list(letters)
+    elif issubclass(preview.connector, SparkSourceConnector):
         by_types: dict[tuple[str | None, str | None], list[tuple[LetterId, Letter]]] = {}
         for letter_id, letter in letters:
             types = letter.context.get(KEY_TYPE), letter.context.get(VALUE_TYPE)
             by_types.setdefault(types, []).append((letter_id, letter))
-        for (key, value), some in by_types.items():
-            yield _typed(prepared, key, value), some
+        for (key, value), batch in by_types.items():
+            yield _preview_with_types(preview, key, value), batch
     else:
-        raise BadRequestError(f"{prepared.connector.plugin_name} makes its records itself: there is nothing to replay.")
+        raise BadRequestError(f"{preview.connector.plugin_name} makes its records itself: there is nothing to replay.")
 
 
-def _hosted(prepared: Preview) -> Preview:
-    """Of a source in Java: its letters are the records as its host handed them over, after the transforms that are in Java."""
-    config, worker = prepared.config, prepared.worker
-    settings = connector_settings(config, prepared.connector.plugin_kind)
+def _preview_of_java_source(preview: Preview) -> Preview:
+    """The preview of a source in Java: its letters are the records after the transforms that the plugin host applies."""
+    config, worker = preview.config, preview.worker
+    settings = connector_settings(config, preview.connector.plugin_kind)
     task = plan_source_task(settings.name, 0, settings, config, worker)  # type: ignore[arg-type]
     hosted, _ = plan_polled(task, config, worker)
     key, value = hosted.source_key_converter or TypedColumn("bytes"), hosted.source_value_converter or TypedColumn("bytes")
-    plan = replace(prepared.plan, stages=hosted.stages, reading=Readers(key, value, TypedHeaders()), writing=hosted.converters)
-    return replace(prepared, plan=plan)
+    plan = replace(preview.plan, stages=hosted.stages, reading=Readers(key, value, TypedHeaders()), writing=hosted.converters)
+    return replace(preview, plan=plan)
 
 
-def _typed(prepared: Preview, key: str | None, value: str | None) -> Preview | None:
-    """Of a Spark data source, whose rows have types that only the letters know. A key may have none: it is null."""
+def _preview_with_types(preview: Preview, key: str | None, value: str | None) -> Preview | None:
+    """The preview of a Spark data source with the types of rows that the letters name. A key without type is null."""
     if value is None:
         return None
     try:
         reading = Readers(TypedColumn(type_of(key) if key else "null"), TypedColumn(type_of(value)), TypedHeaders())
     except ValueError as error:
         raise BadRequestError(f"A dead letter cannot be read: {error}.") from None
-    return replace(prepared, plan=replace(prepared.plan, reading=reading))
+    return replace(preview, plan=replace(preview.plan, reading=reading))
 
 
 def _through_chain(
-    prepared: Preview, letters: Mapping[LetterId, Letter], spark: Callable[[], SparkSession]
-) -> dict[LetterId, Attempt]:
-    records = [letter.as_read(prepared.topic) for letter in letters.values()]
+    preview: Preview, letters: Mapping[LetterId, Letter], spark: Callable[[], SparkSession]
+) -> dict[LetterId, ReplayAttempt]:
+    records = [letter.original_record(preview.topic) for letter in letters.values()]
     try:
-        chain_traces = traces(spark(), prepared.plan, records)
+        chain_traces = traces(spark(), preview.plan, records)
     except Exception as error:
         raise failure.as_error(error, "The chain cannot be evaluated") from error
-    return {letter_id: _forward(record, trace) for letter_id, record, trace in zip(letters, records, chain_traces, strict=True)}
+    return {
+        letter_id: _to_destination(record, trace) for letter_id, record, trace in zip(letters, records, chain_traces, strict=True)
+    }
 
 
-def _same_cluster(prepared: Preview) -> None:
-    """Records can only go back in one transaction with their marks, which are where the dead letters are."""
+def _require_same_cluster(preview: Preview) -> None:
+    """Raise BadRequestError if the sink reads another cluster: records and marks of replays are written in one transaction."""
     servers = {
-        client_settings("headrace", kind, prepared.config, prepared.worker)["bootstrap.servers"]
+        client_settings("headrace", kind, preview.config, preview.worker)["bootstrap.servers"]
         for kind in ("producer", "consumer")
     }
     if len(servers) > 1:
@@ -134,24 +143,24 @@ def _same_cluster(prepared: Preview) -> None:
         )
 
 
-def _back(prepared: Preview, letter: Letter) -> Attempt:
-    """The record of a sink, to the topic that it was read from."""
-    live = prepared.plan.origin.live
+def _to_source_topic(preview: Preview, letter: Letter) -> ReplayAttempt:
+    """The original record of a sink, for the topic that it was read from."""
+    live = preview.plan.origin.live
     if letter.topic is None:
-        return Attempt(None, "refused", "It does not say which topic it was read from (context.headers.enable=false).")
+        return ReplayAttempt(None, "refused", "It does not say which topic it was read from (context.headers.enable=false).")
     if live is None or not live.matches(letter.topic):
-        return Attempt(None, "refused", f"The connector does not read '{letter.topic}', which the letter says it is from.")
-    return Attempt(letter.record)
+        return ReplayAttempt(None, "refused", f"The connector does not read '{letter.topic}', which the letter says it is from.")
+    return ReplayAttempt(letter.record)
 
 
-def _forward(record: GivenRecord, trace: Mapping[str, Any]) -> Attempt:
-    """The record of a source, as its chain makes it now."""
+def _to_destination(record: RawRecord, trace: Mapping[str, Any]) -> ReplayAttempt:
+    """The record of a source after its current chain, for its destination topic."""
     if trace["outcome"] == "dropped":
-        return Attempt(None, "dropped", f"The chain drops it, at transform '{trace['dropped_by']}'.")
+        return ReplayAttempt(None, "dropped", f"The chain drops it, at transform '{trace['dropped_by']}'.")
     if trace["outcome"] == "failed":
         step, message = trace["failure"]["step"], trace["failure"]["message"]
-        return Attempt(None, "failed", f"The chain still fails, at {step}: {message}")
+        return ReplayAttempt(None, "failed", f"The chain still fails, at {step}: {message}")
     output = trace["output"]
     headers = tuple((name, as_bytes(value)) for name, value in output["headers"])
     key, value = as_bytes(output["key"]), as_bytes(output["value"])
-    return Attempt(GivenRecord(output["topic"], output["partition"], record.offset, output["timestamp"], key, value, headers))
+    return ReplayAttempt(RawRecord(output["topic"], output["partition"], record.offset, output["timestamp"], key, value, headers))

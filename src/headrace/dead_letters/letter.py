@@ -1,4 +1,4 @@
-"""A dead letter: a record that failed, with what the headers `__connect.errors.*` say of it (KIP-298). Pure."""
+"""A dead letter: a record that failed, with the context of the failure from the headers `__connect.errors.*` (KIP-298). Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.errors import BadRequestError
-from headrace.preview.records import GivenRecord, notation
+from headrace.preview.records import RawRecord, notation
 from headrace.runtime.tolerance import DLQ, ERROR_HEADERS, RECORD_TOPIC
 
 _SHOWN_BYTES = 8 << 10
@@ -16,14 +16,14 @@ _LONG = 2**63
 
 @dataclass(frozen=True)
 class LetterId:
-    """Where a dead letter stands in its topic."""
+    """The partition and offset of a dead letter in its topic."""
 
     partition: int
     offset: int
 
     @classmethod
     def parse(cls, text: object) -> LetterId:
-        """From `partition:offset`. Raises BadRequestError."""
+        """Parse `partition:offset`. Raises BadRequestError."""
         partition, colon, offset = text.partition(":") if isinstance(text, str) else ("", "", "")
         numbers = [part for part in (partition, offset) if part.isascii() and part.isdigit() and int(part) < _LONG]
         if not colon or len(numbers) != 2:
@@ -36,7 +36,7 @@ class LetterId:
 
 @dataclass(frozen=True)
 class Replay:
-    """That a dead letter has been replayed."""
+    """An earlier replay of a dead letter."""
 
     time: str
     """ISO 8601, UTC."""
@@ -46,19 +46,19 @@ class Replay:
 
 @dataclass(frozen=True)
 class Letter:
-    """A record of a dead letter topic; what its headers do not say is None."""
+    """A record of a dead letter topic; facts that its headers lack are None."""
 
     id: LetterId
-    record: GivenRecord
-    """The record that failed: its original topic, partition and offset as far as they are known, else those of the letter; its
-    key and value as they were read, its headers without those of the failure."""
+    record: RawRecord
+    """The record that failed: its original topic, partition and offset if they are known, else those of the letter; its key and
+    value as they were read, its headers without those of the failure."""
     context: Mapping[str, str]
     """The headers of the failure, without their prefix."""
     replay: Replay | None = None
 
     @classmethod
-    def of(cls, record: GivenRecord) -> Letter:
-        """From a record as it stands in a dead letter topic."""
+    def of(cls, record: RawRecord) -> Letter:
+        """From a record of a dead letter topic."""
         context = {
             name.removeprefix(ERROR_HEADERS): value.decode("utf-8", "replace")
             for name, value in record.headers
@@ -84,14 +84,14 @@ class Letter:
         """The topic that it was read from."""
         return self.context.get("topic")
 
-    def as_read(self, default_topic: str) -> GivenRecord:
-        """The record that failed, as its source gave it. default_topic: its topic, where the letter does not name it."""
+    def original_record(self, default_topic: str) -> RawRecord:
+        """The record that failed, before its chain. default_topic: its topic, if the letter does not name it."""
         return self.record if self.topic else replace(self.record, topic=self.context.get(RECORD_TOPIC) or default_topic)
 
     def json(self) -> dict[str, Any]:
-        """As the REST API shows it; of long keys and values the beginning."""
+        """The JSON of the REST API; long keys and values are cut."""
         record, context = self.record, self.context
-        known = self.topic is not None
+        has_origin = self.topic is not None
         return {
             "id": str(self.id),
             "timestamp": record.timestamp,
@@ -102,7 +102,7 @@ class Letter:
             "exception": context.get("exception.class.name"),
             "message": context.get("exception.message"),
             "stacktrace": context.get("exception.stacktrace"),
-            "origin": {"topic": record.topic, "partition": record.partition, "offset": record.offset} if known else None,
+            "origin": {"topic": record.topic, "partition": record.partition, "offset": record.offset} if has_origin else None,
             "key": _beginning(record.key),
             "key_bytes": None if record.key is None else len(record.key),
             "value": _beginning(record.value),
@@ -116,14 +116,14 @@ def _beginning(value: bytes | None) -> str | dict[str, str] | None:
     if value is None or len(value) <= _SHOWN_BYTES:
         return notation(value)
     cut = value[:_SHOWN_BYTES]
-    for missing in range(1, 4):  # of a character of UTF-8 that was cut apart
+    for missing in range(1, 4):  # bytes of a UTF-8 character that was split
         if cut[-missing] >= 0xC0:
             return notation(cut if _length(cut[-missing]) == missing else cut[:-missing])
     return notation(cut)
 
 
 def _length(first: int) -> int:
-    """How many bytes a character of UTF-8 has that begins with this one."""
+    """The length in bytes of a UTF-8 character with this first byte."""
     return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
@@ -132,7 +132,7 @@ def _number(text: str | None) -> int | None:
 
 
 def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:
-    """Why letters failed: each reason with how often, first and last; the most frequent first."""
+    """The reasons of failures, each with the count and the first and last time; the most frequent first."""
     times_of: dict[tuple[str | None, ...], list[int | None]] = {}
     for letter in letters:
         context = letter.context

@@ -1,10 +1,10 @@
-"""Replays: dead letters written where they belong, each once.
+"""Replays: dead letters are written to their destination, each exactly once.
 
-Records and the marks that they have been replayed are written in one transaction. Its transactional id is that of the dead letter
-topic: whoever begins a replay fences off every other one, reads all marks, and only then decides what is left to replay. So a
-letter is replayed once even if two workers are asked at the same time, or one is taken for dead and is not. The marks are kept in
-a compacted topic beside the letters, `<dead letter topic>-replayed`, by the id of the dead letter topic: one that is deleted and
-created again begins without marks.
+A transaction writes the records together with the marks of their replay. There is one transactional id per dead letter topic: a
+replay first fences every other one, then reads all marks, and then chooses the letters that have not been replayed. So a letter
+is replayed once even if two workers replay at the same time, or a worker that seemed dead continues. The marks are in a compacted
+topic, `<dead letter topic>-replayed`, by the topic id of the dead letter topic: a topic that was deleted and created again has no
+marks.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, failure
 from headrace.preview.live import read_ranges
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 
 _SUFFIX = "-replayed"
 _TIMEOUT_S = 30.0
 
 Marks = dict[LetterId, Replay]
-Outgoing = Mapping[LetterId, GivenRecord]
+Outgoing = Mapping[LetterId, RawRecord]
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Replays:
         return marks
 
     def write(self, choose: Callable[[Marks], Outgoing]) -> None:
-        """Write the records that `choose` makes of the marks as they are, with their own marks: all of them or none.
+        """Write the records that `choose` returns for the current marks, and their marks, in one transaction.
 
-        Raises ConnectError; RestError 409 if another replay has begun meanwhile, and then nothing was written.
+        Raises ConnectError; RestError 409 if another replay has fenced this one, then nothing was written.
         """
         self._create_marks_topic()
         settings = {"acks": "all", "enable.idempotence": "true", "transactional.id": f"headrace-replay-{self.topic}"}
@@ -82,7 +82,7 @@ class Replays:
             if outgoing:
                 self._transaction(producer, outgoing)
         except KafkaException as error:
-            raise self._refused(failure(error)) from None
+            raise self._replay_error(failure(error)) from None
         finally:
             clients.give_up(producer)
 
@@ -97,8 +97,8 @@ class Replays:
                 producer.produce(self.marks_topic, value, f"{topic_id}:{letter_id}".encode(), partition=0)
             producer.commit_transaction(_TIMEOUT_S)
         except (KafkaException, BufferError) as error:
-            with suppress(KafkaException):  # of a producer that was fenced off
-                producer.abort_transaction(_TIMEOUT_S)  # an open one would hold up whoever reads committed records only
+            with suppress(KafkaException):  # the producer may have been fenced
+                producer.abort_transaction(_TIMEOUT_S)  # an open one would block consumers of committed records
             if isinstance(error, BufferError):
                 raise ConnectError("The producer has no room for so many records; replay fewer at a time.") from None
             raise
@@ -113,10 +113,10 @@ class Replays:
         return self.admin.topic_ids([self.topic], _TIMEOUT_S).get(self.topic, "")
 
     def _create_marks_topic(self) -> None:
-        known = self.admin.find([self.topic, self.marks_topic], _TIMEOUT_S)
-        if self.marks_topic in known:
+        topics = self.admin.find([self.topic, self.marks_topic], _TIMEOUT_S)
+        if self.marks_topic in topics:
             return
-        factor = known[self.topic].replication_factor if self.topic in known else -1  # kept as safely as the letters
+        factor = topics[self.topic].replication_factor if self.topic in topics else -1  # the same as that of the letters
         try:
             self.admin.create(self.marks_topic, 1, factor, {"cleanup.policy": "compact"}, _TIMEOUT_S)
         except KafkaFailure as error:
@@ -125,7 +125,7 @@ class Replays:
                     f"Topic '{self.marks_topic}', which keeps what has been replayed, cannot be created: {error.reason}"
                 ) from error
 
-    def _refused(self, error: KafkaFailure) -> HeadraceError:
+    def _replay_error(self, error: KafkaFailure) -> HeadraceError:
         if error.code in ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "CONCURRENT_TRANSACTIONS"):
             return RestError(409, f"Another replay of '{self.topic}' has begun meanwhile; nothing was written.")
         if error.code == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
@@ -135,8 +135,8 @@ class Replays:
         return error
 
 
-def _produce(producer: Producer, record: GivenRecord, partitions: int) -> None:
-    """Send it to its own partition, if its topic has that; by its key if not."""
+def _produce(producer: Producer, record: RawRecord, partitions: int) -> None:
+    """Send a record to its partition if the topic has it, else to the partition of its key."""
     placement: dict[str, Any] = {}
     if record.partition is not None and record.partition < partitions:
         placement["partition"] = record.partition
@@ -145,7 +145,7 @@ def _produce(producer: Producer, record: GivenRecord, partitions: int) -> None:
     producer.produce(record.topic, record.value, record.key, headers=list(record.headers), **placement)
 
 
-def _mark(record: GivenRecord, topic_id: str) -> tuple[LetterId, Replay] | None:
+def _mark(record: RawRecord, topic_id: str) -> tuple[LetterId, Replay] | None:
     owner, _, letter_id = (record.key or b"").decode("utf-8", "replace").partition(":")
     if owner != topic_id or record.value is None:
         return None

@@ -1,7 +1,7 @@
-"""The dead letter topics of a group of workers: listed, shown, their letters tried again and replayed.
+"""The dead letter topics of a group of workers: lists them, reads, previews and replays their letters.
 
-Only topics that a connector names for its dead letters can be looked at, and nothing is written but what a connector's own chain
-would write (sources), or back to a topic that the connector reads (sinks).
+Only topics that are configured as the dead letter topic of a connector can be read. A replay writes only records that the
+connector's chain would write (sources), or to topics that the connector reads (sinks).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config.redaction import concealed
 from headrace.connectors.base import Props
-from headrace.dead_letters.chains import Attempt, attempts, read_alike
+from headrace.dead_letters.chains import ReplayAttempt, attempts, group_by_reader
 from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
-from headrace.dead_letters.page import MOST, LetterReader
+from headrace.dead_letters.letter_reader import MAX_LETTERS, LetterReader
 from headrace.dead_letters.replays import Marks, Replays
 from headrace.errors import BadRequestError, HeadraceError, NotFoundError
 from headrace.kafka.admin import shared
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 Config = Mapping[str, str | None]
 Json = dict[str, Any]
-_BRIEF_S, _AT_ONCE = 2.0, 8
+_SUMMARY_TIMEOUT_S, _MAX_CONCURRENT = 2.0, 8
 _NO_HEADERS = "errors.deadletterqueue.context.headers.enable=false"
 
 
 @dataclass(frozen=True)
 class LetterTopic:
-    """A dead letter topic, with the connectors that it is of."""
+    """A dead letter topic, with the connectors that use it."""
 
     name: str
     configs: Mapping[str, Config]
-    """By name of the connector, as it stands in the config topic."""
+    """The configurations of the config topic, by name of the connector."""
 
 
 def letter_topics(configs: Mapping[str, Config]) -> dict[str, LetterTopic]:
-    """The dead letter topics that connectors name, by name. configs: of all connectors."""
+    """The dead letter topics of connectors, by name. configs: of all connectors."""
     connectors: dict[str, dict[str, Config]] = {}
     for connector in sorted(configs):
         if topic := topic_of(configs[connector]):
@@ -52,38 +52,38 @@ def letter_topics(configs: Mapping[str, Config]) -> dict[str, LetterTopic]:
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """What to replay, and how."""
+    """A request to replay letters."""
 
     ids: Sequence[LetterId]
     connector: str | None = None
-    """Through the chain of this connector; None: of the one that each letter names, or the only one of the topic."""
+    """The connector whose chain is used; None: the one that each letter names, or the only one of the topic."""
     dry_run: bool = False
     again: bool = False
-    """Also those that have been replayed already."""
+    """Whether to replay letters again that have been replayed."""
 
 
 class DeadLetterTopic:
-    """What can be done with one dead letter topic. Every method may raise ConnectError."""
+    """Reads, previews and replays the letters of one dead letter topic. Every method may raise ConnectError."""
 
     def __init__(self, topic: LetterTopic, worker: WorkerConfig) -> None:
         self._topic, self._worker = topic, worker
         self._props: dict[str, Props] = {}
 
     def summary(self) -> Json:
-        """An entry of the list of topics."""
+        """The entry of the topic in the list of topics."""
         summary: Json = {"topic": self._topic.name, "connectors": list(self._topic.configs), "records": None, "problem": None}
         try:
-            return summary | {"records": sum(end - first for first, end in self._reader(_BRIEF_S).bounds().values())}
+            return summary | {"records": sum(end - first for first, end in self._reader(_SUMMARY_TIMEOUT_S).bounds().values())}
         except NotFoundError:
             return summary | {"records": 0}
         except HeadraceError as error:
             return summary | {"problem": str(error)}
 
     def page(self, count: int, before: str | None) -> Json:
-        """Some letters, newest first; and why the newest MOST of the topic failed, whichever of them are shown."""
+        """A page of letters, newest first, and the reasons of failure of the newest MAX_LETTERS letters of the topic."""
         reader = self._reader()
         read = reader.page(count, before)
-        newest = reader.page(MOST) if before or read.before else read
+        newest = reader.page(MAX_LETTERS) if before or read.before else read
         letters = self._marked(read.letters, self._replays().marks())
         return {
             "topic": self._topic.name,
@@ -97,58 +97,63 @@ class DeadLetterTopic:
         }
 
     def preview(self, ids: Sequence[LetterId], connector: str | None, config: Config | None, spark: Callable[[], Any]) -> Json:
-        """What a chain makes of these letters (the form of `headrace.preview.run`); nothing is written.
+        """The preview of a chain with these letters (`headrace.preview.run`); nothing is written.
 
-        config: the chain's, None: that of the connector as it runs. Raises BadRequestError.
+        config: the configuration of the chain, None: that of the connector. Raises BadRequestError.
         """
-        letters = self._reader().named(ids)
+        letters = self._reader().find(ids)
         if config is None:
             config = self._resolved(self._name(next(iter(letters.values())), connector))
-        answer: Json = {}
+        preview: Json = {}
         records: dict[LetterId, Json] = {}
-        for reading, some in read_alike(prepare(dict(config), self._worker), letters.items()):
+        for reading, batch in group_by_reader(prepare(dict(config), self._worker), letters.items()):
             if reading is None:
-                raise BadRequestError(f"Dead letter {some[0][0]} does not say of which types it is ({_NO_HEADERS}).")
-            answer = reading.run(spark(), [letter.as_read(reading.topic) for _, letter in some])
-            records |= zip((letter_id for letter_id, _ in some), answer["records"], strict=True)
-        return answer | {"records": [records[letter_id] for letter_id in letters]}
+                raise BadRequestError(f"Dead letter {batch[0][0]} does not say of which types it is ({_NO_HEADERS}).")
+            preview = reading.run(spark(), [letter.original_record(reading.topic) for _, letter in batch])
+            records |= zip((letter_id for letter_id, _ in batch), preview["records"], strict=True)
+        return preview | {"records": [records[letter_id] for letter_id in letters]}
 
     def replay(self, request: ReplayRequest, spark: Callable[[], SparkSession]) -> list[Json]:
-        """Write the letters where they belong; returns what became of each, in the order of the request."""
-        letters = self._reader().named(request.ids)
-        tried = self._attempts(letters, request.connector, spark)
-        replays, done = self._replays(), Marks()
+        """Write the letters to their destinations; returns the result for each, in the order of the request."""
+        letters = self._reader().find(request.ids)
+        attempts_by_id = self._attempts(letters, request.connector, spark)
+        replays, already_replayed = self._replays(), Marks()
 
         def choose(marks: Marks) -> dict[LetterId, Any]:
-            done.update({} if request.again else {letter_id: marks[letter_id] for letter_id in letters if letter_id in marks})
+            already_replayed.update(
+                {} if request.again else {letter_id: marks[letter_id] for letter_id in letters if letter_id in marks}
+            )
             return {
-                letter_id: tried[letter_id].record
+                letter_id: attempts_by_id[letter_id].record
                 for letter_id in letters
-                if letter_id not in done and tried[letter_id].record is not None
+                if letter_id not in already_replayed and attempts_by_id[letter_id].record is not None
             }
 
         if request.dry_run:
             choose(replays.marks())
-        elif any(attempt.record is not None for attempt in tried.values()):
+        elif any(attempt.record is not None for attempt in attempts_by_id.values()):
             replays.write(choose)
         ids = dict.fromkeys(request.ids)
-        return [tried[letter_id].json(str(letter_id), done.get(letter_id), dry_run=request.dry_run) for letter_id in ids]
+        return [
+            attempts_by_id[letter_id].json(str(letter_id), already_replayed.get(letter_id), dry_run=request.dry_run)
+            for letter_id in ids
+        ]
 
     def _attempts(
         self, letters: Mapping[LetterId, Letter], connector: str | None, spark: Callable[[], SparkSession]
-    ) -> dict[LetterId, Attempt]:
+    ) -> dict[LetterId, ReplayAttempt]:
         by_connector: dict[str, dict[LetterId, Letter]] = {}
         for letter_id, letter in letters.items():
             by_connector.setdefault(self._name(letter, connector), {})[letter_id] = letter
-        tried: dict[LetterId, Attempt] = {}
-        for name, some in by_connector.items():
+        attempts_by_id: dict[LetterId, ReplayAttempt] = {}
+        for name, batch in by_connector.items():
             prepared = prepare({**self._resolved(name), "name": name}, self._worker)
-            tried |= attempts(prepared, some, spark)
-        return tried
+            attempts_by_id |= attempts(prepared, batch, spark)
+        return attempts_by_id
 
-    def _name(self, letter: Letter, asked: str | None) -> str:
-        """The connector of a letter. Raises BadRequestError if it is none of this topic, or not known."""
-        name = asked or letter.connector or (next(iter(self._topic.configs)) if len(self._topic.configs) == 1 else None)
+    def _name(self, letter: Letter, connector: str | None) -> str:
+        """The connector of a letter. Raises BadRequestError if it is unknown, or does not use this topic."""
+        name = connector or letter.connector or (next(iter(self._topic.configs)) if len(self._topic.configs) == 1 else None)
         if name is None:
             raise BadRequestError(
                 f"Dead letter {letter.id} does not say which connector it is of "
@@ -159,7 +164,7 @@ class DeadLetterTopic:
         return name
 
     def _resolved(self, connector: str) -> Props:
-        """The configuration with the values of its config providers, which are asked once."""
+        """The configuration with the values of its config providers, which are read once."""
         if connector in self._props:
             return self._props[connector]
         config = {key: value for key, value in self._topic.configs[connector].items() if value is not None}
@@ -172,7 +177,7 @@ class DeadLetterTopic:
         return client_settings(f"headrace-dead-letters-{kind}", kind, config, self._worker)
 
     def _consumer(self) -> Props:
-        """A consumer of the cluster that dead letters are written to, which the producer's settings name."""
+        """Settings of a consumer of the cluster that dead letters are written to: the one of the producer."""
         return {**self._client("consumer"), "bootstrap.servers": self._client("producer")["bootstrap.servers"]}
 
     def _reader(self, timeout_s: float = 20.0) -> LetterReader:
@@ -186,6 +191,6 @@ class DeadLetterTopic:
 
 
 def summaries(topics: Collection[LetterTopic], worker: WorkerConfig) -> list[Json]:
-    """The list of topics; several are asked at once, as their clusters may be away."""
-    with ThreadPoolExecutor(_AT_ONCE, "dead-letters") as threads:
+    """The list of topics; several are read concurrently, because their clusters may be unreachable."""
+    with ThreadPoolExecutor(_MAX_CONCURRENT, "dead-letters") as threads:
         return list(threads.map(lambda topic: DeadLetterTopic(topic, worker).summary(), topics))

@@ -1,1 +1,1 @@
-"""What a connector's chain makes of given or live records, without deploying anything: a dry run."""
+"""Previews (dry runs) of a connector's chain with given or live records; nothing is deployed."""

@@ -1,4 +1,4 @@
-"""Where a record goes, and the topic that would be created for it."""
+"""The destination topic of a record, and the settings with which it would be created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.kafka.admin import Admin
 from headrace.topics.creation import TopicCreation
 
 TIMEOUT_S = 10.0
-_NOT_MADE = (
+_CREATES_NO_TOPICS = (
     "the connector creates no topics (no topic.creation.* settings, or the worker forbids it): "
     "the topic has to exist, unless the broker creates it (auto.create.topics.enable)"
 )
@@ -20,12 +20,12 @@ _NO_RULE = (
     "the topic has to exist, unless the broker creates it (auto.create.topics.enable)"
 )
 
-Existing = Mapping[str, int | None]
-"""Partition counts of topics, None for one that does not exist; a topic that is not in it is one that nothing is known of."""
+ExistingTopics = Mapping[str, int | None]
+"""Partition counts of topics, None for a topic that does not exist; topics that could not be described are not in it."""
 
 
-def destination(topic: str, creation: TopicCreation | None, existing: Existing) -> dict[str, Any]:
-    """The `destination` of the form in `run`."""
+def destination(topic: str, creation: TopicCreation | None, existing: ExistingTopics) -> dict[str, Any]:
+    """The member `destination` of a preview (`headrace.preview.run`)."""
     exists = existing[topic] is not None if topic in existing else None
     destination: dict[str, Any] = {
         "topic": topic,
@@ -37,7 +37,7 @@ def destination(topic: str, creation: TopicCreation | None, existing: Existing) 
     if exists:
         return destination
     if creation is None:
-        return destination | {"note": _NOT_MADE}
+        return destination | {"note": _CREATES_NO_TOPICS}
     new = creation.new_topic(topic)
     if new is None:
         return destination | {"note": _NO_RULE}
@@ -45,8 +45,8 @@ def destination(topic: str, creation: TopicCreation | None, existing: Existing) 
     return destination | {"create": {"group": new.group.name, **settings}}
 
 
-def look_up(topics: Iterable[str], admin: Callable[[], Admin]) -> Existing:
-    """Ask the destination cluster; what it does not answer in time stays unknown."""
+def existing_topics(topics: Iterable[str], admin: Callable[[], Admin]) -> ExistingTopics:
+    """Describe topics of the destination cluster; those for which it does not answer in time are left out."""
     counts: dict[str, int | None] = {}
     try:
         client = admin()

@@ -1,4 +1,4 @@
-"""Connect data as SQL that shows it: which alternative holds, its text as JSON, its schema."""
+"""SQL expressions that display Connect data: the index of the alternative that holds, its JSON text, its schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.values.writing import JsonWriter, schema_text
 
 
 class _ShownWriter(JsonWriter):
-    """JSON for readers: nulls stay null whatever their default, dates as text, decimals as their digits."""
+    """Writes JSON for display: nulls are not replaced by defaults, dates are text, decimals are their digits."""
 
     def typed(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind == "date":
@@ -24,9 +24,9 @@ class _ShownWriter(JsonWriter):
 
 
 def shown(scope: Scope, value: Value) -> Sql:
-    """A struct<alternative:int, json:string, schema:string>; alternative: the place among the value's, -1 if none holds.
+    """A struct<alternative:int, json:string, schema:string>; alternative: its index among the value's, -1 if none holds.
 
-    What a converter would refuse to write is shown all the same: faults are collected by a run of its own, and forgotten.
+    Values that a converter would refuse to write are displayed too: their faults are collected by a separate context and ignored.
     """
     writer = _ShownWriter(CompileContext(scope), replace_null=False)
     parts = {

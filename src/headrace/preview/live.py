@@ -1,4 +1,4 @@
-"""The last records of topics, as they are now: read without a group, nothing is committed, no topic is created by reading."""
+"""Reads the last records of topics, without a consumer group: nothing is committed, and no topic is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 from headrace.preview.origin import LiveTopics
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 
 TIMEOUT_S = 20.0
 _POLL_S = 0.2
@@ -21,8 +21,8 @@ _POLL_S = 0.2
 Partition = tuple[str, int]
 
 
-def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
-    """The last `count` records of all topics that match, by time, oldest first; fewer if there are no more.
+def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[RawRecord]:
+    """The last `count` records of all matching topics, by time, oldest first; fewer if the topics have fewer.
 
     Raises BadRequestError if there is no such topic or record, ConnectError if they cannot be read in time.
     """
@@ -43,12 +43,12 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     return records[-count:]
 
 
-def read_ranges(consumer_props: Props, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
-    """The records of each partition between two offsets, the second of which is not among them; in the order of their arrival.
+def read_ranges(consumer_props: Props, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[RawRecord]:
+    """The records of each partition from the first offset up to, but not including, the second; in the order of their arrival.
 
     consumer_props: Java settings; deadline: of `time.monotonic()`. Raises ConnectError.
     """
-    # librdkafka wants the name of a group to make a consumer; with `assign` it never talks to one.
+    # librdkafka requires a group id to create a consumer; with `assign` it does not join the group.
     overrides = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
     consumer = clients.consumer(consumer_props, **overrides, enable_partition_eof="true", allow_auto_create_topics="false")
     try:
@@ -60,31 +60,31 @@ def read_ranges(consumer_props: Props, ranges: Mapping[Partition, tuple[int, int
         consumer.close()
 
 
-def _poll(consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
-    records, left = [], set(ranges)
-    while left:
+def _poll(consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[RawRecord]:
+    records, pending = [], set(ranges)
+    while pending:
         if time.monotonic() > deadline:
-            topic, partition = min(left)
+            topic, partition = min(pending)
             raise ConnectError(f"The records cannot be read in time: no answer for partition {partition} of {topic}.")
         message: Any = consumer.poll(_POLL_S)
         if message is None:
             continue
-        problem, place = message.error(), (message.topic(), message.partition())
+        problem, topic_partition = message.error(), (message.topic(), message.partition())
         if problem is not None and problem.code() == KafkaError._PARTITION_EOF:
-            left.discard(place)
+            pending.discard(topic_partition)
         elif problem is not None:
             if problem.fatal() or not problem.retriable():
                 raise ConnectError(f"The records cannot be read: {problem.str()}")
-        elif message.offset() < ranges[place][1]:
+        elif message.offset() < ranges[topic_partition][1]:
             records.append(_record(message))
-        if problem is None and message.offset() >= ranges[place][1] - 1:
-            left.discard(place)
+        if problem is None and message.offset() >= ranges[topic_partition][1] - 1:
+            pending.discard(topic_partition)
     return records
 
 
-def _record(message: Any) -> GivenRecord:
+def _record(message: Any) -> RawRecord:
     kind, timestamp = message.timestamp()
-    return GivenRecord(
+    return RawRecord(
         topic=message.topic(),
         partition=message.partition(),
         offset=message.offset(),

@@ -1,4 +1,4 @@
-"""What a connector's records are when they enter its chain, and what the chain is: the plan of a preview. Pure."""
+"""The plan of a preview: the form of a connector's records at the start of its chain, and the chain. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import PROVENANCE
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
-from headrace.preview.records import GivenRecord
+from headrace.preview.records import RawRecord
 from headrace.runtime import plugin_instances
 from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
 from headrace.runtime.tolerance import Tolerance, tolerance
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class LiveTopics:
-    """Where live records are: which topics, and Java settings of clients of their cluster."""
+    """The topics with live records, and Java settings of clients of their cluster."""
 
     matches: Callable[[str], bool]
     consumer: Props
@@ -46,25 +46,25 @@ class LiveTopics:
 
 
 @dataclass(frozen=True)
-class Origin:
-    """How a kind of connector gives records to a chain."""
+class RecordOrigin:
+    """The records that a class of connectors puts into a chain."""
 
     default_topic: str = _DEFAULT_TOPIC
-    """Of given records that name none."""
+    """The topic of given records that name none."""
     key_kind: str = "bytes"
     value_kind: str = "bytes"
-    """`key_kind`, `value_kind`: what the source gives where no converter reads it, as in `headrace.record`."""
+    """`key_kind`, `value_kind`: the kinds of the source's columns if no converter reads them, as in `headrace.record`."""
     live: LiveTopics | None = None
-    """Where its records are, None: not in Kafka."""
-    arriving: Callable[[GivenRecord], GivenRecord] = lambda record: record
-    """A given record as it enters the chain."""
+    """The topics of its records; None: they are not in Kafka."""
+    chain_input: Callable[[RawRecord], RawRecord] = lambda record: record
+    """Converts a given record to the one that enters the chain."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A chain as a task of the connector would have it."""
+class PreviewPlan:
+    """The chain that a task of the connector would have."""
 
-    origin: Origin
+    origin: RecordOrigin
     sink: bool
     stages: tuple[Stage, ...]
     reading: Converters | Readers
@@ -74,18 +74,20 @@ class Plan:
     """The rules for new topics, None: the connector creates none."""
 
     def close(self) -> None:
-        """Close the chain's plugins in Java; a later use creates them again."""
+        """Close the chain's plugins in Java; they are created again when needed."""
         sides = self.reading, self.writing
         plugin_instances.close(self.stages, (x for side in sides for x in (side.key, side.value, side.header)))
 
 
-def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
-    """The plan for a connector of this class. Raises ConfigError, ConnectError for what only shows when a task starts."""
+def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> PreviewPlan:
+    """The plan for a connector of this class. Raises ConfigError, ConnectError for errors that are found only when a task
+    starts.
+    """
     settings = connector_settings(config, connector.plugin_kind)
     if isinstance(settings, SinkConnectorConfig):
         key, value = (converter(option, config, worker) for option in ("key.converter", "value.converter"))
         converters = Converters(key, value, header_converter(config, worker))
-        return Plan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
+        return PreviewPlan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
     task = plan_source_task(settings.name, 0, settings, config, worker)
     origin = _source(connector, config)
     reading = Readers(
@@ -93,22 +95,22 @@ def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
         task.source_value_converter or TypedColumn(origin.value_kind),
         TypedHeaders(),
     )
-    return Plan(origin, False, task.stages, reading, task.converters, task.tolerance, task.creation)
+    return PreviewPlan(origin, False, task.stages, reading, task.converters, task.tolerance, task.creation)
 
 
-def _source(connector: type[Any], config: Props) -> Origin:
+def _source(connector: type[Any], config: Props) -> RecordOrigin:
     if issubclass(connector, KafkaSourceConnector):
         return _kafka(KafkaSourceConfig(config), config)
     if issubclass(connector, MirrorSourceConnector):
         return _mirror(MirrorSourceConfig(config), config)
     if issubclass(connector, FileStreamSourceConnector):
         topic = config["topic"]
-        return Origin(topic, "null", "line", arriving=lambda record: GivenRecord(topic, None, 0, None, None, record.value))
-    return Origin()
+        return RecordOrigin(topic, "null", "line", chain_input=lambda record: RawRecord(topic, None, 0, None, None, record.value))
+    return RecordOrigin()
 
 
-def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
-    def arriving(record: GivenRecord) -> GivenRecord:
+def _kafka(parsed: KafkaSourceConfig, config: Props) -> RecordOrigin:
+    def chain_input(record: RawRecord) -> RawRecord:
         return replace(
             record,
             topic=parsed.destination_topics_prefix + record.topic,
@@ -117,29 +119,29 @@ def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
         )
 
     first = normalize(parsed.source_topic_whitelist).partition("|")[0]
-    return Origin(
+    return RecordOrigin(
         first if _NAME.fullmatch(first) else _DEFAULT_TOPIC,
         kind(parsed.source_key_deserializer),
         kind(parsed.source_value_deserializer),
         LiveTopics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), CONSUMER.settings(config), ADMIN.settings(config)),
-        arriving,
+        chain_input,
     )
 
 
-def _mirror(parsed: MirrorSourceConfig, config: Props) -> Origin:
+def _mirror(parsed: MirrorSourceConfig, config: Props) -> RecordOrigin:
     policy, alias = parsed.policy, parsed.source_cluster_alias
 
-    def arriving(record: GivenRecord) -> GivenRecord:
+    def chain_input(record: RawRecord) -> RawRecord:
         passed = ((PROVENANCE, alias.encode()),) if parsed.provenance_headers_enabled else ()
         return replace(record, topic=policy.remote(alias, record.topic), headers=(*record.headers, *passed))
 
     consumer, admin = (client(config, "source", role) for role in ("consumer", "admin"))
-    return Origin(live=LiveTopics(parsed.selection.accepts, consumer, admin), arriving=arriving)
+    return RecordOrigin(live=LiveTopics(parsed.selection.accepts, consumer, admin), chain_input=chain_input)
 
 
-def _sink(config: Props, worker: WorkerConfig) -> Origin:
+def _sink(config: Props, worker: WorkerConfig) -> RecordOrigin:
     named = parse_list(config.get("topics") or "")
     regex = java_regex(config.get("topics.regex") or "")
     consumer, admin = (client_settings(f"headrace-preview-{k}", k, config, worker) for k in ("consumer", "admin"))
     live = LiveTopics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
-    return Origin(named[0] if named else _DEFAULT_TOPIC, live=live)
+    return RecordOrigin(named[0] if named else _DEFAULT_TOPIC, live=live)

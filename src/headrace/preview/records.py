@@ -1,8 +1,8 @@
-"""The records that a preview is made of: as JSON lines, or as the objects of a request.
+"""The input records of a preview: as JSON lines, or as the objects of a request.
 
-A record is an object, every member of which may be left out: `topic` (the connector's own), `partition` (0), `offset` (its place
-among the records), `timestamp` (ms since the epoch, null for none; now), `key`, `value` (null), `headers` (a list of
-`[name, value]`). A key, value or header value is the text of the bytes, or `{"base64": "…"}`, or null for no bytes.
+A record is an object with optional members: `topic` (default: the connector's), `partition` (0), `offset` (the index of the
+record), `timestamp` (ms since the epoch, null for none; now), `key`, `value` (null), `headers` (a list of `[name, value]`). A
+key, value or header value is the text of the bytes, or `{"base64": "…"}`, or null for no bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 from headrace.errors import BadRequestError
 
-MOST = 1000
-"""How many records one preview takes: what it shows is for eyes, and all of it is one answer."""
+MAX_RECORDS = 1000
+"""The maximum number of records of a preview: the response is read by people, and has all of them."""
 
 Bytes = bytes | None
 _MEMBERS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
@@ -26,8 +26,8 @@ _INT, _LONG = 2**31, 2**63
 
 
 @dataclass(frozen=True)
-class GivenRecord:
-    """A record as it stands in a topic, or as it enters a chain: then it may have no partition."""
+class RawRecord:
+    """A record with key, value and headers as bytes: of a topic, or at the start of a chain, where it may have no partition."""
 
     topic: str
     partition: int | None
@@ -39,14 +39,14 @@ class GivenRecord:
     headers: Sequence[tuple[str, Bytes]] = ()
 
     def json(self) -> dict[str, Any]:
-        """The record as the object it is read from."""
+        """The record in the form of the input of a preview."""
         place = {"topic": self.topic, "partition": self.partition, "offset": self.offset, "timestamp": self.timestamp}
         headers = [[name, notation(value)] for name, value in self.headers]
         return {**place, "key": notation(self.key), "value": notation(self.value), "headers": headers}
 
 
 def notation(value: Bytes) -> str | dict[str, str] | None:
-    """Bytes as their text, or as `{"base64": …}` where they are no printable UTF-8."""
+    """Bytes as text, or as `{"base64": …}` if they are not printable UTF-8."""
     if value is None:
         return None
     try:
@@ -59,12 +59,12 @@ def notation(value: Bytes) -> str | dict[str, str] | None:
 
 
 def as_bytes(shown: str | Mapping[str, str] | None) -> Bytes:
-    """The bytes that `notation` has shown."""
+    """The bytes of a text or `{"base64": …}` (the inverse of `notation`)."""
     return base64.b64decode(shown["base64"]) if isinstance(shown, Mapping) else None if shown is None else shown.encode()
 
 
-def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
-    """The records of a file of JSON lines; blank lines are passed over. topic: for records that name none.
+def from_lines(raw: bytes, topic: str) -> list[RawRecord]:
+    """The records of a file of JSON lines; blank lines are skipped. topic: for records that name none.
 
     Raises BadRequestError with the number of the line.
     """
@@ -75,7 +75,7 @@ def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
     return _check_count(records)
 
 
-def from_objects(objects: Sequence[Any], topic: str) -> list[GivenRecord]:
+def from_objects(objects: Sequence[Any], topic: str) -> list[RawRecord]:
     """The records of a request. Raises BadRequestError with the number of the record, from 1."""
     now = _now()
     return _check_count(
@@ -84,21 +84,21 @@ def from_objects(objects: Sequence[Any], topic: str) -> list[GivenRecord]:
 
 
 def count(value: Any) -> int:
-    """How many live records are wanted. Raises BadRequestError unless it is 1 to MOST."""
-    if not _is_integer(value) or not 1 <= value <= MOST:
-        raise BadRequestError(f"`live` is {json.dumps(value)}; it has to be a number of records from 1 to {MOST}.")
+    """The requested number of live records. Raises BadRequestError unless it is from 1 to MAX_RECORDS."""
+    if not _is_integer(value) or not 1 <= value <= MAX_RECORDS:
+        raise BadRequestError(f"`live` is {json.dumps(value)}; it has to be a number of records from 1 to {MAX_RECORDS}.")
     return value
 
 
-def _check_count(records: list[GivenRecord]) -> list[GivenRecord]:
+def _check_count(records: list[RawRecord]) -> list[RawRecord]:
     if not records:
         raise BadRequestError("There are no records to preview; give at least one.")
-    if len(records) > MOST:
-        raise BadRequestError(f"There are {len(records)} records; a preview takes {MOST} at most.")
+    if len(records) > MAX_RECORDS:
+        raise BadRequestError(f"There are {len(records)} records; a preview takes {MAX_RECORDS} at most.")
     return records
 
 
-def _checked(where: str, read: Callable[[], GivenRecord]) -> GivenRecord:
+def _checked(where: str, read: Callable[[], RawRecord]) -> RawRecord:
     try:
         return read()
     except (ValueError, RecursionError) as error:
@@ -114,7 +114,7 @@ def _parsed(line: bytes) -> Any:
         raise ValueError(f"it is not JSON, at its character {error.pos + 1}: {error.msg}") from None
 
 
-def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
+def _record(value: Any, topic: str, place: int, now: int) -> RawRecord:
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {_shown(value)}")
     _check_members(value)
@@ -123,7 +123,7 @@ def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
         raise ValueError(f"`topic` has to be a name, got {_shown(name)}")
     name.encode()
     timestamp = value.get("timestamp", now)
-    return GivenRecord(
+    return RawRecord(
         topic=name,
         partition=_number("partition", value.get("partition", 0), 0, _INT),
         offset=_number("offset", value.get("offset", place), 0, _LONG),
@@ -135,14 +135,14 @@ def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
 
 
 def _check_members(fields: dict[str, Any]) -> None:
-    strange = [name for name in fields if name not in _MEMBERS]
-    if strange:
-        raise ValueError(f"it has no member `{strange[0]}`; there are {', '.join(_MEMBERS)}")
+    unknown = [name for name in fields if name not in _MEMBERS]
+    if unknown:
+        raise ValueError(f"it has no member `{unknown[0]}`; there are {', '.join(_MEMBERS)}")
 
 
-def _number(name: str, value: Any, least: int, limit: int) -> int:
-    if not _is_integer(value) or not least <= value < limit:
-        raise ValueError(f"`{name}` has to be a whole number from {least} to {limit - 1}, got {_shown(value)}")
+def _number(name: str, value: Any, minimum: int, limit: int) -> int:
+    if not _is_integer(value) or not minimum <= value < limit:
+        raise ValueError(f"`{name}` has to be a whole number from {minimum} to {limit - 1}, got {_shown(value)}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""A preview: given or live records through the chain of a configuration, as JSON. Nothing is deployed, written or committed.
+"""Previews: the results of a configuration's chain for given or live records, as JSON. Nothing is deployed, written or committed.
 
     {"connector": <name or null>, "class": <connector.class>, "type": "source" | "sink",
      "records": [
@@ -43,10 +43,10 @@ from headrace.config.redaction import concealed, redacted
 from headrace.connect_config import validation
 from headrace.errors import BadRequestError, ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.preview.destination import Existing, destination, look_up
+from headrace.preview.destination import ExistingTopics, destination, existing_topics
 from headrace.preview.live import last_records
-from headrace.preview.origin import Plan, plan
-from headrace.preview.records import GivenRecord
+from headrace.preview.origin import PreviewPlan, plan
+from headrace.preview.records import RawRecord
 from headrace.preview.trace import traces
 from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.runtime.plan import client_settings
@@ -59,16 +59,16 @@ if TYPE_CHECKING:
 
 Config = dict[str, Any]
 _NAME = "preview"
-_ANSWER_S = 10.0  # that a schema registry has for each answer: somebody looks at a page meanwhile
+_REGISTRY_TIMEOUT_S = 10.0  # time limit of each request to a schema registry: a user waits for the page
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A configuration that can be previewed, with the plan of its chain."""
+    """A validated configuration, with the plan of its chain."""
 
     config: Config
     connector: type[Any]
-    plan: Plan
+    plan: PreviewPlan
     worker: WorkerConfig
 
     @property
@@ -76,8 +76,8 @@ class Preview:
         """The topic of given records that name none."""
         return self.plan.origin.default_topic
 
-    def live(self, count: int) -> list[GivenRecord]:
-        """The last records of the connector's topics. Raises BadRequestError if there can be none, ConnectError."""
+    def live(self, count: int) -> list[RawRecord]:
+        """The last records of the connector's topics. Raises BadRequestError if it does not read from Kafka, ConnectError."""
         topics = self.plan.origin.live
         if topics is None:
             raise BadRequestError(
@@ -85,10 +85,10 @@ class Preview:
             )
         return last_records(topics, count)
 
-    def run(self, spark: SparkSession, records: Sequence[GivenRecord], ask: bool = True) -> dict[str, Any]:
-        """The preview; ask: look up in the worker's cluster which topics exist. Raises ConnectError."""
+    def run(self, spark: SparkSession, records: Sequence[RawRecord], describe_topics: bool = True) -> dict[str, Any]:
+        """The preview. describe_topics: whether to describe the destination topics in the cluster. Raises ConnectError."""
         try:
-            with limit_wait(WaitLimit(threading.Event(), timeout_s=_ANSWER_S)):
+            with limit_wait(WaitLimit(threading.Event(), timeout_s=_REGISTRY_TIMEOUT_S)):
                 traced = traces(spark, self.plan, records)
         except Exception as error:
             raise failure.as_error(error, "The preview cannot be evaluated") from error
@@ -98,31 +98,31 @@ class Preview:
             "connector": self.config["name"] if self.config["name"] != _NAME else None,
             "class": self.connector.plugin_name,
             "type": str(self.connector.plugin_kind),
-            "records": redacted(self._records(records, traced, ask)),
+            "records": redacted(self._records(records, traced, describe_topics)),
         }
 
-    def _records(self, records: Sequence[GivenRecord], traced: Sequence[Config], ask: bool) -> list[Config]:
+    def _records(self, records: Sequence[RawRecord], traced: Sequence[Config], describe_topics: bool) -> list[Config]:
         topics = [] if self.plan.sink else [trace["output"]["topic"] for trace in traced if trace["output"]]
-        existing = look_up(topics, self._admin) if ask and topics else {}
+        existing = existing_topics(topics, self._admin) if describe_topics and topics else {}
         return [self._record(record, trace, existing) for record, trace in zip(records, traced, strict=True)]
 
-    def _record(self, record: GivenRecord, trace: Config, existing: Existing) -> Config:
-        goes = None
+    def _record(self, record: RawRecord, trace: Config, existing: ExistingTopics) -> Config:
+        record_destination = None
         if trace["output"] and not self.plan.sink:
-            goes = destination(trace["output"]["topic"], self.plan.creation, existing)
+            record_destination = destination(trace["output"]["topic"], self.plan.creation, existing)
         if trace["failure"]:
             trace = trace | {"failure": trace["failure"] | {"then": _consequence(self.plan.tolerance)}}
-        return {"input": record.json(), **trace, "destination": goes}
+        return {"input": record.json(), **trace, "destination": record_destination}
 
     def _admin(self) -> Admin:
         return Admin(client_settings("headrace-preview", "admin", self.config, self.worker))
 
 
 def prepare(config: Config, worker: WorkerConfig) -> Preview:
-    """Check a configuration; its `name` may be left out. Raises BadRequestError with everything that is wrong in it."""
+    """Validate a configuration; its `name` is optional. Raises BadRequestError with all errors."""
     named = {**config, "name": config.get("name") or _NAME}
     if config.get(validation.CLASS) is None:
-        validation.connector_class(config)  # raises, with what was given
+        validation.connector_class(config)  # raises
     with concealed():
         return _prepare({**worker.resolver.resolve(named).props, "name": named["name"]}, named, worker)
 

@@ -1,4 +1,4 @@
-"""A preview as tables for a terminal: one per record, a row per step, what a step changed in bold; the outcome below."""
+"""A preview as tables for a terminal: one per record, a row per step with changes in bold, the outcome below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHANGED, _BAD = "bold yellow", "bold red"
 
 
 def show(preview: Json, console: Console) -> None:
-    """Print a preview (the form in `run`)."""
+    """Print a preview. preview: its JSON (`headrace.preview.run`)."""
     for number, record in enumerate(preview["records"], 1):
         console.print(_table(number, record))
         for part, schemas in record.get("schemas", {}).items():
@@ -42,16 +42,16 @@ def _table(number: int, record: Json) -> Table:
         before = step["record"]
     output = record["output"]
     if output:
-        written = {"topic": output["topic"], **{part: _given(output[part]) for part in ("key", "value")}}
+        written = {"topic": output["topic"], **{part: _bytes_text(output[part]) for part in ("key", "value")}}
         table.add_row("output", "", *map(Text, (*written.values(), _headers(output["headers"]))), "as written")
     return table
 
 
 def _unreadable(source: Json) -> Json:
-    """A record that could not be read, as it was given."""
+    """A record that could not be read, in its input form."""
     return {
         "topic": source["topic"],
-        **{part: _given(source[part]) for part in ("key", "value")},
+        **{part: _bytes_text(source[part]) for part in ("key", "value")},
         "headers": _headers(source["headers"]),
     }
 
@@ -77,7 +77,7 @@ def _cell(record: Json | None, name: str) -> str:
 
 def _part(part: Json) -> str:
     if part["type"] == "bytes" and part["json"] != "null":
-        return _given(notation(b64decode(json.loads(part["json"]))))
+        return _bytes_text(notation(b64decode(json.loads(part["json"]))))
     return part["json"]
 
 
@@ -94,19 +94,19 @@ def _notes(step: Json, before: Json | None) -> Iterable[str]:
     if record is None:
         return
     for part in ("key", "value"):
-        now, was = record[part], before[part] if before else None
-        if was is None or (now["type"], now["schema"]) != (was["type"], was["schema"]):
-            yield f"{part}: {now['type']}{', with schema' if now['schema'] else ''}"
+        new, old = record[part], before[part] if before else None
+        if old is None or (new["type"], new["schema"]) != (old["type"], old["schema"]):
+            yield f"{part}: {new['type']}{', with schema' if new['schema'] else ''}"
     if before and record["partition"] != before["partition"]:
         yield f"partition: {record['partition']}"
     if before and record["timestamp"] != before["timestamp"]:
         yield f"timestamp: {_time(record['timestamp'])}"
 
 
-def _same(now: Any, was: Any) -> bool:
-    if isinstance(now, dict) and now["schema"] == was["schema"]:  # the order of members means nothing
-        return _parsed(now["json"]) == _parsed(was["json"])
-    return now == was
+def _same(new: Any, old: Any) -> bool:
+    if isinstance(new, dict) and new["schema"] == old["schema"]:  # the order of members means nothing
+        return _parsed(new["json"]) == _parsed(old["json"])
+    return new == old
 
 
 def _parsed(text: str) -> Any:
@@ -117,7 +117,7 @@ def _parsed(text: str) -> Any:
 
 
 def _schema(part: str, schema: Json) -> Text:
-    """A line for the schemas of the registry that a key, or a value, was read and is written with."""
+    """A line for the schemas of the registry that a key, or a value, is read and written with."""
     return Text(f"{part}: " + ", ".join(f"{how} with {_named(schema[how])}" for how in ("read", "written") if schema[how]))
 
 
@@ -162,10 +162,10 @@ def _destination(destination: Json) -> str:
 
 
 def _headers(headers: list[list[Any]]) -> str:
-    return "\n".join(f"{name}: {_given(value)}" for name, value in headers)
+    return "\n".join(f"{name}: {_bytes_text(value)}" for name, value in headers)
 
 
-def _given(value: Any) -> str:
+def _bytes_text(value: Any) -> str:
     if value is None:
         return "(null)"
     return value if isinstance(value, str) else f"base64 {value['base64']}"

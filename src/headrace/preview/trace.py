@@ -1,4 +1,4 @@
-"""Records through a compiled chain, with what there was after every step: one query of constants, for which no job runs."""
+"""Traces of records through a compiled chain: the record after every step, by a query over constants, for which no job runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.preview.display import kinds, shown
-from headrace.preview.origin import Plan
-from headrace.preview.records import GivenRecord, as_bytes, notation
+from headrace.preview.origin import PreviewPlan
+from headrace.preview.records import RawRecord, as_bytes, notation
 from headrace.runtime.letter_values import from_bytes
 from headrace.transforms.chain import INPUT, Compiled, RecordAfterStep, compile_chain
 from headrace.transforms.stages import Stage
@@ -24,8 +24,8 @@ _HEADERS = "array<struct<key:string,value:binary>>"
 _TYPES = ("string", "int", "bigint", "bigint", "binary", "binary", _HEADERS)
 
 
-def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> list[Json]:
-    """What became of each record: `steps`, `outcome`, `dropped_by`, `failure` and `output` of the form in `run`."""
+def traces(spark: SparkSession, plan: PreviewPlan, records: Sequence[RawRecord]) -> list[Json]:
+    """The trace of each record: the members `steps`, `outcome`, `dropped_by`, `failure` and `output` of a preview."""
     frame = _frame(spark, plan, records)
     schemas = {part: texts for part in ("key", "value") if (texts := _schemas(frame, plan, part))}
     compiled = _compiled(frame, plan, schemas)
@@ -35,8 +35,8 @@ def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> l
     return [_with_schemas(trace, plan, record) for trace, record in zip(texts, records, strict=True)]
 
 
-def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]) -> Compiled:
-    """The chain that knows which schemas the records are written with; none is registered."""
+def _compiled(frame: DataFrame, plan: PreviewPlan, schemas: Mapping[str, Sequence[str]]) -> Compiled:
+    """The chain, compiled with all schemas that the records need; none is registered."""
     while True:
         compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
         rows = compiled.apply(frame).select(*compiled.request_columns.values()).collect() if compiled.request_columns else []
@@ -47,40 +47,42 @@ def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]
             compiled.learners[part].learn(sorted(texts), register=False)
 
 
-def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:
-    """The trace with `schemas`: of the registry, those that the record was read and is written with."""
-    arriving, output = plan.origin.arriving(record), trace["output"] or {}
+def _with_schemas(trace: Json, plan: PreviewPlan, record: RawRecord) -> Json:
+    """The trace with the member `schemas`: the registered schemas with which the record is read and written."""
+    chain_input, output = plan.origin.chain_input(record), trace["output"] or {}
     written = {part: output.get(part) for part in ("key", "value")}
-    rows_by_ordinal = {}
+    schemas_by_part = {}
     for part in ("key", "value"):
         reading, writing = getattr(plan.reading, part), getattr(plan.writing, part)
         data = as_bytes(written[part])
         schemas = {
-            "read": reading.registered(getattr(arriving, part), arriving.topic, arriving.headers) if reading.registers else None,
+            "read": reading.registered(getattr(chain_input, part), chain_input.topic, chain_input.headers)
+            if reading.registers
+            else None,
             "written": writing.registered(data, output["topic"]) if writing.registers and data else None,
         }
         if any(schemas.values()):
-            rows_by_ordinal[part] = schemas
-    return trace | ({"schemas": rows_by_ordinal} if rows_by_ordinal else {})
+            schemas_by_part[part] = schemas
+    return trace | ({"schemas": schemas_by_part} if schemas_by_part else {})
 
 
-def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> DataFrame:
-    """The records as a table of constants, numbered, with text instead of bytes where the source gives text."""
-    lines = (", ".join([str(n), *_constants(plan.origin.arriving(record))]) for n, record in enumerate(records))
+def _frame(spark: SparkSession, plan: PreviewPlan, records: Sequence[RawRecord]) -> DataFrame:
+    """The records as a numbered table of constants, with the column types of the source."""
+    lines = (", ".join([str(n), *_constants(plan.origin.chain_input(record))]) for n, record in enumerate(records))
     names = ", ".join(["in_number", *INPUT])
     frame = spark.sql(f"SELECT * FROM VALUES {', '.join(f'({line})' for line in lines)} AS given({names})")
     kinds = {f"in_{part}": getattr(getattr(plan.reading, part), "kind", "bytes") for part in ("key", "value")}
-    return frame.select("in_number", *(_as_given(frame[name], kinds.get(name, "bytes")).alias(name) for name in INPUT))
+    return frame.select("in_number", *(_as_source_column(frame[name], kinds.get(name, "bytes")).alias(name) for name in INPUT))
 
 
-def _as_given(column: Column, kind: str | DataType) -> Column:
-    """Bytes as the column that the source gives."""
+def _as_source_column(column: Column, kind: str | DataType) -> Column:
+    """A column of bytes converted to the column type of the source."""
     if isinstance(kind, str):
         return column.cast("string") if kind in ("string", "line") else column
     return from_bytes(column, kind)
 
 
-def _constants(record: GivenRecord) -> list[Sql]:
+def _constants(record: RawRecord) -> list[Sql]:
     headers = [call("named_struct", "'key'", lit(name), "'value'", _binary(value)) for name, value in record.headers]
     values = (
         lit(record.topic), lit(record.partition), lit(record.offset), lit(record.timestamp),
@@ -93,8 +95,8 @@ def _binary(value: bytes | None) -> Sql:
     return "cast(NULL as binary)" if value is None else f"X'{value.hex()}'"
 
 
-def _schemas(frame: DataFrame, plan: Plan, part: str) -> list[str]:
-    """The texts of the schemas that come with the records."""
+def _schemas(frame: DataFrame, plan: PreviewPlan, part: str) -> list[str]:
+    """The texts of the schemas that the records carry."""
     new = getattr(plan.reading, part).schema_in(f"in_{part}", ())
     if new is None:
         return []
@@ -111,11 +113,11 @@ def _step(compiled: Compiled, after_step: RecordAfterStep) -> Sql:
         "value": shown(scope, record.value),
         "headers": record.headers,
     }
-    # what cannot be read has no parts: they are asked for only where the record is there
+    # a record that does not reach the step has no parts
     struct = call("named_struct", *(x for name, sql in parts.items() for x in (lit(name), sql)))
-    parts_if_alive = struct if after_step.reached_when is None else f"CASE WHEN {after_step.reached_when} THEN {struct} END"
+    parts_if_reached = struct if after_step.reached_when is None else f"CASE WHEN {after_step.reached_when} THEN {struct} END"
     dropped = "true" if record.dropped is None else record.dropped
-    return call("named_struct", "'record'", parts_if_alive, "'applied'", after_step.applied or "true", "'dropped'", dropped)
+    return call("named_struct", "'record'", parts_if_reached, "'applied'", after_step.applied or "true", "'dropped'", dropped)
 
 
 def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
@@ -123,7 +125,7 @@ def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
     steps, dropped_by = [], None
     for n, (after_step, stage) in enumerate(zip(compiled.steps, [None, *stages], strict=True)):
         fails = failure is not None and (failure["step"] == after_step.step or (n == 0 and failure["step"].startswith("input.")))
-        step = _shown_step(row[f"step{n}"], after_step, stage)
+        step = _step_json(row[f"step{n}"], after_step, stage)
         if fails:
             step["failed"], step["record"] = True, None
         steps.append(step)
@@ -136,7 +138,7 @@ def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
     return {"steps": steps, "outcome": outcome, "dropped_by": dropped_by, "failure": failure, "output": output}
 
 
-def _shown_step(row: Any, after_step: RecordAfterStep, stage: Stage | None) -> Json:
+def _step_json(row: Any, after_step: RecordAfterStep, stage: Stage | None) -> Json:
     step: Json = {"step": after_step.step}
     if stage is not None:
         predicate = None
@@ -148,11 +150,11 @@ def _shown_step(row: Any, after_step: RecordAfterStep, stage: Stage | None) -> J
             "predicate": predicate,
         }
     dropped = row["dropped"]
-    record = None if dropped or row["record"] is None else _shown_record(row["record"], after_step)
+    record = None if dropped or row["record"] is None else _record_json(row["record"], after_step)
     return step | {"applied": row["applied"], "dropped": dropped, "failed": False, "record": record}
 
 
-def _shown_record(row: Any, after_step: RecordAfterStep) -> Json:
+def _record_json(row: Any, after_step: RecordAfterStep) -> Json:
     return {
         "topic": row["topic"],
         "partition": row["partition"],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run(test: ChainTest, config: Mapping[str, str], worker: WorkerConfig, spark: SparkSession) -> list[str]:
     """Run a test; returns what differs, a sentence each. Raises HeadraceError if the configuration or a record is invalid."""
     prepared = prepare(dict(config), worker)
-    result = prepared.run(spark, from_objects(test.records, prepared.topic), ask=False)
+    result = prepared.run(spark, from_objects(test.records, prepared.topic), describe_topics=False)
     differences = []
     for number, (expected, record) in enumerate(zip(test.expect, result["records"], strict=True), 1):
         differences += [f"record {number}: {text}" for text in compare(expected, record)]

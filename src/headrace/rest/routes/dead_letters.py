@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from headrace.config.redaction import redacted
 from headrace.dead_letters.letter import LetterId
-from headrace.dead_letters.page import MOST
+from headrace.dead_letters.letter_reader import MAX_LETTERS
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
@@ -35,8 +35,8 @@ def resource(worker: WorkerConfig) -> Resource:
     @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
     def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
         """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
-        if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
-            raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MOST}.")
+        if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_LETTERS):
+            raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MAX_LETTERS}.")
         return responses.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
 
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])

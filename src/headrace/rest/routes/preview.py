@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, ConnectError
-from headrace.preview.records import GivenRecord, count, from_objects
+from headrace.preview.records import RawRecord, count, from_objects
 from headrace.preview.run import Preview, prepare
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
@@ -45,7 +45,7 @@ def _fields(entity: body.Tree) -> dict[str, body.Tree]:
     return {"config": config, "records": records, "live": live}
 
 
-def _records(prepared: Preview, fields: dict[str, body.Tree]) -> list[GivenRecord]:
+def _records(prepared: Preview, fields: dict[str, body.Tree]) -> list[RawRecord]:
     try:
         records_and_live = body.plain([fields["records"], fields["live"]])
     except ConnectError as error:

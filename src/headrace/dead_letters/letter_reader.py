@@ -1,4 +1,4 @@
-"""Dead letters read from their topic: some at a time, newest first, or those that are named."""
+"""Reads dead letters from their topic: page by page, newest first, or by their ids."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from headrace.errors import BadRequestError, NotFoundError
 from headrace.kafka.admin import Admin
 from headrace.preview.live import Partition, read_ranges
 
-MOST = 500
-"""How many letters one request takes."""
+MAX_LETTERS = 500
+"""The maximum number of letters of one request."""
 _TIMEOUT_S = 20.0
-_GAP = 50  # between two letters of a partition that are read at once
+_MAX_GAP = 50  # offsets between two letters of a partition that are read in one range
 
 
 @dataclass(frozen=True)
 class LetterPage:
-    """Some dead letters of a topic."""
+    """A page of dead letters of a topic."""
 
     letters: Sequence[Letter]
     """Newest first."""
     records: int
-    """Offsets that the topic holds: its letters, and the marks of transactions."""
+    """The number of offsets in the topic: its letters and transaction markers."""
     before: str | None
-    """Where the next page ends, for `read_page`; None: this is the last one."""
+    """The ends of the next page, the argument of `LetterReader.page`; None: this is the last page."""
 
 
 class LetterReader:
-    """Reads a dead letter topic: without a group, and nothing that a transaction has aborted. Raises ConnectError."""
+    """Reads a dead letter topic without a consumer group, committed records only. Raises ConnectError."""
 
     def __init__(self, topic: str, consumer: Props, admin: Admin, timeout_s: float = _TIMEOUT_S) -> None:
-        """consumer: Java settings of a consumer of its cluster; timeout_s: how long each question to the cluster may take."""
+        """consumer: Java settings of a consumer of its cluster; timeout_s: of each request."""
         self.topic = topic
         self._consumer = {**consumer, "isolation.level": "read_committed"}
         self._admin, self._timeout_s = admin, timeout_s
@@ -52,32 +52,34 @@ class LetterReader:
         return {partition: (first[partition], end[partition]) for partition in partitions}
 
     def page(self, count: int, before: str | None = None) -> LetterPage:
-        """The newest `count` letters before a place that an earlier page named. Raises BadRequestError, NotFoundError."""
+        """The newest `count` letters. before: `LetterPage.before` of the previous page. Raises BadRequestError, NotFoundError."""
         bounds = self.bounds()
         ends = {partition: end for partition, (_, end) in bounds.items()}
         if before:
-            asked = {(self.topic, place.partition): place.offset for place in map(LetterId.parse, before.split(","))}
-            ends = {partition: min(end, asked.get(partition, end)) for partition, end in ends.items()}
+            end_offsets = {(self.topic, place.partition): place.offset for place in map(LetterId.parse, before.split(","))}
+            ends = {partition: min(end, end_offsets.get(partition, end)) for partition, end in ends.items()}
         ranges = {p: (max(first, ends[p] - count), ends[p]) for p, (first, _) in bounds.items() if ends[p] > first}
         read = self._read(ranges)
         chosen = _newest(read, count)
-        left = {}
+        next_ends = {}
         for (topic, number), (begin, end) in ranges.items():
             offsets, shown = ([letter.id.offset for letter in some if letter.id.partition == number] for some in (read, chosen))
-            left[topic, number] = _next_end(begin, end, offsets, shown)
-        more = any(left.get(p, ends[p]) > first for p, (first, _) in bounds.items())
-        places = (f"{number}:{left.get((topic, number), ends[topic, number])}" for topic, number in sorted(bounds))
+            next_ends[topic, number] = _next_end(begin, end, offsets, shown)
+        more = any(next_ends.get(p, ends[p]) > first for p, (first, _) in bounds.items())
+        places = (f"{number}:{next_ends.get((topic, number), ends[topic, number])}" for topic, number in sorted(bounds))
         total = sum(end - first for first, end in bounds.values())
         return LetterPage(chosen, total, ",".join(places) if more else None)
 
-    def named(self, ids: Iterable[LetterId]) -> dict[LetterId, Letter]:
-        """These letters, in this order. Raises NotFoundError for what is no longer there, BadRequestError for too many."""
+    def find(self, ids: Iterable[LetterId]) -> dict[LetterId, Letter]:
+        """The letters with these ids, in this order. Raises NotFoundError if one does not exist, BadRequestError for too many."""
         chosen = dict.fromkeys(ids)
-        if not 1 <= len(chosen) <= MOST:
-            raise BadRequestError(f"{len(chosen)} dead letters are named; 1 to {MOST} can be taken at a time.")
+        if not 1 <= len(chosen) <= MAX_LETTERS:
+            raise BadRequestError(f"{len(chosen)} dead letters are named; 1 to {MAX_LETTERS} can be taken at a time.")
         bounds = self.bounds()
-        inside = {letter_id for letter_id in chosen if _inside(bounds.get((self.topic, letter_id.partition)), letter_id.offset)}
-        letters = [letter for ranges in self._ranges(inside) for letter in self._read(ranges)]
+        ids_in_bounds = {
+            letter_id for letter_id in chosen if _in_bounds(bounds.get((self.topic, letter_id.partition)), letter_id.offset)
+        }
+        letters = [letter for ranges in self._ranges(ids_in_bounds) for letter in self._read(ranges)]
         by_id = {letter.id: letter for letter in letters if letter.id in chosen}
         if missing := chosen.keys() - by_id.keys():
             names = ", ".join(sorted(map(str, missing))[:5])
@@ -85,29 +87,29 @@ class LetterReader:
         return {letter_id: by_id[letter_id] for letter_id in chosen}
 
     def _ranges(self, ids: Iterable[LetterId]) -> Iterator[dict[Partition, tuple[int, int]]]:
-        """What to read for these: ranges of offsets, one of a partition at a time, with little that is not wanted."""
-        runs: dict[Partition, list[tuple[int, int]]] = {}
+        """Ranges of offsets that contain these letters and few others, one per partition at a time."""
+        ranges: dict[Partition, list[tuple[int, int]]] = {}
         for letter_id in sorted(ids, key=lambda letter_id: (letter_id.partition, letter_id.offset)):
-            of_partition = runs.setdefault((self.topic, letter_id.partition), [])
-            if of_partition and letter_id.offset - of_partition[-1][1] < _GAP:
+            of_partition = ranges.setdefault((self.topic, letter_id.partition), [])
+            if of_partition and letter_id.offset - of_partition[-1][1] < _MAX_GAP:
                 of_partition[-1] = (of_partition[-1][0], letter_id.offset + 1)
             else:
                 of_partition.append((letter_id.offset, letter_id.offset + 1))
-        while runs:
-            yield {partition: of_partition.pop() for partition, of_partition in runs.items()}
-            runs = {partition: of_partition for partition, of_partition in runs.items() if of_partition}
+        while ranges:
+            yield {partition: of_partition.pop() for partition, of_partition in ranges.items()}
+            ranges = {partition: of_partition for partition, of_partition in ranges.items() if of_partition}
 
     def _read(self, ranges: Mapping[Partition, tuple[int, int]]) -> list[Letter]:
         records = read_ranges(self._consumer, ranges, time.monotonic() + self._timeout_s) if ranges else []
         return [Letter.of(record) for record in records]
 
 
-def _inside(bounds: tuple[int, int] | None, offset: int) -> bool:
+def _in_bounds(bounds: tuple[int, int] | None, offset: int) -> bool:
     return bounds is not None and bounds[0] <= offset < bounds[1]
 
 
 def _newest(read: Iterable[Letter], count: int) -> list[Letter]:
-    """The newest letters; those of a partition in the order of their offsets, whatever their times."""
+    """The newest letters by time; those of a partition stay in the order of their offsets."""
     by_partition: dict[int, list[Letter]] = {}
     for letter in sorted(read, key=lambda letter: -letter.id.offset):
         by_partition.setdefault(letter.id.partition, []).append(letter)
@@ -115,7 +117,7 @@ def _newest(read: Iterable[Letter], count: int) -> list[Letter]:
 
 
 def _next_end(begin: int, end: int, offsets: Collection[int], shown: Collection[int]) -> int:
-    """Where the next page of a partition ends. offsets: that were read of it, from `begin` on; shown: on this page."""
+    """The end of the next page of a partition. offsets: that were read from `begin` on; shown: those on this page."""
     if len(shown) == len(offsets):
         return begin
     return min(shown) if shown else end
