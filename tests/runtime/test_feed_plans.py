@@ -76,17 +76,17 @@ def test_a_converter_that_registers_schemas_shares_no_plan(spark: SparkSession) 
 def test_of_many_schemas_the_plans_that_were_asked_for_last_are_kept_and_others_are_made_again(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.runtime.feed_plans._PLANS", 2)
-    monkeypatch.setattr("headrace.runtime.chain._FULL", 1)
+    monkeypatch.setattr("headrace.runtime.feed_plans._MAX_PLANS", 2)
+    monkeypatch.setattr("headrace.runtime.chain._MAX_SCHEMAS_PER_CHAIN", 1)
     avro = "io.confluent.connect.avro.AvroConverter"
     with SchemaRegistry() as registry:
         needs = [json.dumps({"value": str(registry.register(f"s{n}", {"type": "fixed", "name": "F", "size": n}))})
                  for n in range(1, 4)]  # fmt: skip
         config = {"source.value.converter": avro, "source.value.converter.schema.registry.url": registry.url}
         many = plans(spark, "a", config)
-        references = [weakref.ref(many.after([need])[0][0]) for need in needs]
+        references = [weakref.ref(many.plans_for([need])[0][0]) for need in needs]
         gc.collect()
         assert [reference() is not None for reference in references] == [False, True, True]
-        [(_, knows)] = many.after(needs[:1])
+        [(_, knows)] = many.plans_for(needs[:1])
         gc.collect()
         assert (knows, [reference() is not None for reference in references]) == (needs[:1], [False, False, True])

@@ -71,7 +71,7 @@ class ConnectorTasks:
         """The task configurations were written again: none of the old tasks stays."""
         for number in self.stop():
             if number >= len(want.tasks):
-                self._reporter.no_task(self._name, number)
+                self._reporter.remove_task(self._name, number)
         self._forget_topics(want.config)
         self._version = want.tasks_version
 

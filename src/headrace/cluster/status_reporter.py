@@ -99,9 +99,9 @@ class StatusReporter:
         stream = {"mode": mode.name, "reason": mode.reason}
         self._store.put_task_status(name, task, {**self._status(RUNNING, version, None), "stream": stream})
 
-    def no_task(self, name: str, task: int) -> None:
+    def remove_task(self, name: str, task: int) -> None:
         """The task is no longer part of the connector."""
-        self._metrics.no_task(name, task)
+        self._metrics.remove_task(name, task)
         self._store.delete_task_status(name, task)
 
     def no_topics(self, name: str) -> None:
@@ -118,11 +118,11 @@ class StatusReporter:
             log.info("connector.topics.no-longer-consumed", connector=name, topics=sorted(topics))
             self._store.delete_topics(name, topics)
 
-    def no_connector(self, name: str) -> None:
+    def remove_connector(self, name: str) -> None:
         """The connector was deleted: its state is forgotten."""
         _say("connector.deleted", None, connector=name)
         self._remember(name, None, DELETED, None)
-        self._metrics.no_connector(name)
+        self._metrics.remove_connector(name)
         self._store.delete_connector_status(name)
 
 
@@ -131,12 +131,12 @@ def remove_stale_statuses(state: ClusterState, status: StatusStore, reporter: St
     for name in status.connectors() - state.connectors.keys():
         reporter.no_topics(name)
         for task in status.tasks(name):
-            reporter.no_task(name, task)
-        reporter.no_connector(name)
+            reporter.remove_task(name, task)
+        reporter.remove_connector(name)
     for name in state.connectors:
         for task in status.tasks(name):
             if task >= state.task_counts.get(name, 0):
-                reporter.no_task(name, task)
+                reporter.remove_task(name, task)
 
 
 def _say(event: str, error: BaseException | None, **where: object) -> None:

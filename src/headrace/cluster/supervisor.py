@@ -225,7 +225,7 @@ class Supervisor:
         self._give_up_connector()
         self._reporter.no_topics(self.name)
         if connector_here:
-            self._reporter.no_connector(self.name)
+            self._reporter.remove_connector(self.name)
         for number in tasks:
-            self._reporter.no_task(self.name, number)
+            self._reporter.remove_task(self.name, number)
         self.ended.set()

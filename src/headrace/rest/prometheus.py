@@ -14,11 +14,11 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from headrace.errors import BadRequestError
-from headrace.runtime.metrics.measures import CONNECTOR, OWN, REBALANCE, STREAMS, WORKER, Measure
+from headrace.runtime.metrics.measures import CONNECTOR, HEADRACE, REBALANCE, STREAMS, WORKER, Measure
 
 SCHEMES = ("kafka", "strimzi")
 _STRIMZI = {WORKER: "worker", REBALANCE: "worker-rebalance", "connect-coordinator-metrics": "coordinator"}
-_OF_HEADRACE = OWN, STREAMS
+_HEADRACE_GROUPS = HEADRACE, STREAMS
 _PROCESS = ProcessCollector(registry=None)
 
 Sample = tuple[str, Mapping[str, str], float]
@@ -64,7 +64,7 @@ def _samples(measure: Measure, scheme: str) -> Iterator[Sample]:
         yield name, measure.labels, measure.value
         return
     labels = {**measure.labels, attribute: measure.value}
-    if scheme == "strimzi" and measure.group not in _OF_HEADRACE:
+    if scheme == "strimzi" and measure.group not in _HEADRACE_GROUPS:
         yield name, labels, 1
         return
     yield f"{name}_info", labels, 1
@@ -76,5 +76,5 @@ def _name(measure: Measure, scheme: str) -> str:
     group = measure.group
     if scheme == "strimzi":
         group = _STRIMZI.get(group, group.removesuffix("-metrics"))
-    prefix = "" if measure.group in _OF_HEADRACE else "kafka-connect-"
+    prefix = "" if measure.group in _HEADRACE_GROUPS else "kafka-connect-"
     return f"{prefix}{group}-{measure.name}".replace("-", "_")

@@ -1,4 +1,4 @@
-"""A task's chain: from the records that are read to those that are written."""
+"""A task's chain: converts, transforms and converts back records, from source format to destination format."""
 
 from __future__ import annotations
 
@@ -27,56 +27,56 @@ from headrace.values.sql import Sql, call, case, lit, quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SCHEMAS = 64  # of keys, and of values, that a task remembers
-WANTED = "wanted_"
-"""What comes before the name of what asks for something, in what a record needs before it can be written."""
-_FULL = 32  # schemas that one chain of a feed knows: code for more is long
-_MOST_AT_ONCE = 500  # schemas of one batch
-_FEW = 4  # schemas of a batch that are looked for one by one
+_MAX_SCHEMAS = 64  # of keys, and of values, that a chain keeps
+WRITER_NEED = "wanted_"
+"""Prefix of the members of a need that come from a writer: a schema that has to be registered before the record is written."""
+_MAX_SCHEMAS_PER_CHAIN = 32  # of one chain of a feed: generated code for more is too long
+_MAX_SCHEMAS_PER_BATCH = 500  # schemas of one batch
+_SINGLE_LOOKUPS = 4  # schemas of a batch that are searched one at a time
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What happens to a record between reading and writing."""
+    """The steps of a record between reading and writing: converters, transforms, error tolerance."""
 
     connector: str
     task: int
-    """`connector`, `task`: who, for dead letters."""
+    """`connector`, `task`: named in the headers of dead letters."""
     reading: Readers
     stages: tuple[Stage, ...]
     writing: Writers
     tolerance: Tolerance
     sink: bool = False
-    """Records have offsets, and are written to elsewhere."""
+    """Whether the records have Kafka offsets and go to a sink."""
 
 
 class TaskChain:
     """The chain of one task for records of one shape.
 
-    What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
+    The converters decide the plan: schemas that are sent with the records have to be known first (`learn`).
     """
 
     def __init__(self, steps: Steps, record: RecordColumns) -> None:
         self._steps, self._record = steps, record
         self._reading = steps.reading
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
-        self._known: dict[str, list[str]] = {"key": [], "value": []}
+        self._schemas: dict[str, list[str]] = {"key": [], "value": []}
         self._compiled: Compiled | None = None
         self.number = 0
-        """Which of the chains of the same steps."""
-        used = (getattr(sides, part) for sides in (steps.reading, steps.writing) for part in self._known)
+        """Number of this chain among those of the same steps."""
+        used = (getattr(sides, part) for sides in (steps.reading, steps.writing) for part in self._schemas)
         USAGE.watch(steps.connector, steps.task, used)
 
-    def _asking(self) -> AbstractContextManager[None]:
+    def _asking_registry(self) -> AbstractContextManager[None]:
         return USAGE.asking(self._steps.connector, self._steps.task)
 
     @property
     def learns(self) -> bool:
-        """Whether a batch has to be looked at for new schemas before it can be transformed."""
-        return any(self._new(part) is not None for part in self._known) or bool(self.compiled().request_columns)
+        """Whether a batch has to be searched for new schemas before it can be transformed."""
+        return any(self._new_schema(part) is not None for part in self._schemas) or bool(self.compiled().request_columns)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
-        """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
+        """The source's frame with the chain's input columns: INPUT, and a column for each part of the origin."""
         from pyspark.sql import functions as F
 
         record = self._record
@@ -91,44 +91,45 @@ class TaskChain:
         return left.select(*named, *origin)
 
     def learn(self, incoming: DataFrame) -> None:
-        """Find the schemas of a batch that are not known yet; reads the batch if it can have any.
+        """Find the unknown schemas of a batch; the batch is read only if it can have any.
 
-        One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
+        The first few are searched one at a time: a known schema is recognized by comparing bytes, an unknown one is parsed.
         """
-        self._forget()  # never those of the batch that is being looked at
+        self._trim_schemas()  # before the search, so that no schema of this batch is dropped
         self.renew()
-        with self._asking():
-            if any(self._new(part) is not None for part in self._known):
-                self._learn_readings(incoming)
-            while (columns := self.compiled().request_columns) and self._ask(incoming, columns):
+        with self._asking_registry():
+            if any(self._new_schema(part) is not None for part in self._schemas):
+                self._learn_read_schemas(incoming)
+            while (columns := self.compiled().request_columns) and self._learn_write_schemas(incoming, columns):
                 pass
 
     def renew(self) -> bool:
-        """Look again at what is known for writing, as far as its time is over; returns whether something else holds now."""
+        """Refresh cached schemas of the writers that have expired; returns whether one has changed."""
         writing = self._steps.writing
-        with self._asking():
+        with self._asking_registry():
             renewed = [writer.renew() for writer in (writing.key, writing.value)]
         if any(renewed):
             self._compiled = None
         return any(renewed)
 
-    def _learn_readings(self, incoming: DataFrame) -> None:
-        for _ in range(_FEW):
-            if not self._learn([self._unknown(incoming).head()]):
+    def _learn_read_schemas(self, incoming: DataFrame) -> None:
+        for _ in range(_SINGLE_LOOKUPS):
+            if not self._add_schemas([self._unknown_schemas(incoming).head()]):
                 return
-        columns = self._unknown(incoming).columns
-        row: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
-        if (most := max(len(row[part]) for part in columns)) > _MOST_AT_ONCE:
+        columns = self._unknown_schemas(incoming).columns
+        row: Any = self._unknown_schemas(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
+        if (most := max(len(row[part]) for part in columns)) > _MAX_SCHEMAS_PER_BATCH:
             raise ConnectError(
-                f"A batch has records of {most} different schemas, and one plan is made for all of it, which may have "
-                f"{_MOST_AT_ONCE}: have it read fewer records at once (consumer.override.max.poll.records={_MOST_AT_ONCE})."
+                f"A batch has records of {most} different schemas; one plan covers the whole batch, with at most "
+                f"{_MAX_SCHEMAS_PER_BATCH}. Read fewer records per batch: "
+                f"consumer.override.max.poll.records={_MAX_SCHEMAS_PER_BATCH}."
             )
-        self._learn([{part: text} for part in columns for text in sorted(row[part])])
+        self._add_schemas([{part: text} for part in columns for text in sorted(row[part])])
 
-    def _ask(self, incoming: DataFrame, columns: Mapping[str, str]) -> bool:
-        """Find out what records of a batch need before they can be written; returns whether there was anything.
+    def _learn_write_schemas(self, incoming: DataFrame, columns: Mapping[str, str]) -> bool:
+        """Register or look up the schemas that records of a batch need before they are written; returns whether there were any.
 
-        In the order of the records: a registry may take a schema only after the one before.
+        In the order of the records: a registry may accept a schema only after its predecessor.
         """
         texts = (
             f"stack({len(columns)}, {', '.join(f'{lit(part)}, {column}' for part, column in columns.items())}) AS (part, text)"
@@ -142,48 +143,50 @@ class TaskChain:
         self._compiled = None
         return True
 
-    def _forget(self) -> None:
-        if any(len(texts) > _SCHEMAS for texts in self._known.values()):
-            self._known = {part: texts[-_SCHEMAS:] for part, texts in self._known.items()}
+    def _trim_schemas(self) -> None:
+        if any(len(texts) > _MAX_SCHEMAS for texts in self._schemas.values()):
+            self._schemas = {part: texts[-_MAX_SCHEMAS:] for part, texts in self._schemas.items()}
             self._compiled = None
 
-    def _unknown(self, incoming: DataFrame) -> DataFrame:
-        """The texts of schemas that are not known, in columns `key` and `value`, of the records that have one."""
-        new_texts = {part: sql for part in self._known if (sql := self._new(part)) is not None}
+    def _unknown_schemas(self, incoming: DataFrame) -> DataFrame:
+        """The texts of unknown schemas, in columns `key` and `value`, of the records that have one."""
+        new_texts = {part: sql for part in self._schemas if (sql := self._new_schema(part)) is not None}
         texts_frame = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in new_texts.items()))
         return filter_here(texts_frame, " OR ".join(f"{part} IS NOT NULL" for part in new_texts))
 
-    def _learn(self, rows: Sequence[Any]) -> bool:
-        """Take schemas over; returns whether there were any."""
+    def _add_schemas(self, rows: Sequence[Any]) -> bool:
+        """Add these schemas to the known ones; returns whether there were any."""
         texts = [(part, text) for row in rows if row is not None for part, text in _items(row) if text is not None]
         for part, text in texts:
             getattr(self._reading, part).look_up([text])
-            self._known[part] = [*self._known[part], text]
+            self._schemas[part] = [*self._schemas[part], text]
             self._compiled = None
         return bool(texts)
 
     def compiled(self) -> Compiled:
-        """The chain for the schemas that are known."""
+        """The compiled chain for the known schemas."""
         if self._compiled is None:
             steps = self._steps
-            self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink, chain=self.number)
+            self._compiled = compile_chain(
+                steps.stages, steps.reading, steps.writing, self._schemas, steps.sink, chain=self.number
+            )
         return self._compiled
 
     def _transformed(self, incoming: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
-        """After the chain: OUTPUT, the origin's columns, those to keep, and, if a record can fail, what it was read as."""
+        """After the chain: OUTPUT, the origin's columns, the columns of `keep`, and the original record if a record can fail."""
         compiled = self.compiled()
         originals = [f"in_{part}" for part in ("topic", "key", "value", "headers", "timestamp") if compiled.fails]
         return compiled.apply(incoming, [*self._origin, *keep, *originals])
 
     def letter(self) -> dict[str, Sql]:
-        """What a failed record becomes, as columns for Spark's Kafka writer: itself, as it was read, in the dead letter topic.
+        """A failed record as columns for Spark's Kafka writer: the original record, in the dead letter topic.
 
-        If there is none, in the topic that it was to be written to.
+        Without a dead letter topic, in its destination topic.
         """
         letters, headers = self._steps.tolerance.dead_letters, f"coalesce(in_headers, {NO_HEADERS})"
         if letters and letters.context:
             who = self._steps.connector, self._steps.task
-            headers = letter_headers(headers, who, self._origin, self._classes(), self._as_given())
+            headers = letter_headers(headers, who, self._origin, self._classes(), self._type_headers())
         return {
             "topic": lit(letters.topic) if letters else "topic",
             "key": as_bytes("in_key", self._record.key_kind),
@@ -192,15 +195,15 @@ class TaskChain:
             "partition": "int(NULL)",
         }
 
-    def _as_given(self) -> Mapping[str, Sql]:
-        """What a letter of a source has to say so that it can be read again: Kafka's headers have no place for it."""
+    def _type_headers(self) -> Mapping[str, Sql]:
+        """Headers of a source's dead letter with which it can be replayed; Kafka's own headers do not cover them."""
         kinds = {KEY_TYPE: self._record.key_kind, VALUE_TYPE: self._record.value_kind}
         types = {name: lit(type_text(kind)) for name, kind in kinds.items() if not isinstance(kind, str)}
         return types if self._steps.sink or "topic" in self._record.origin else {RECORD_TOPIC: "in_topic", **types}
 
-    def _new(self, part: str) -> Sql | None:
+    def _new_schema(self, part: str) -> Sql | None:
         reader: ConverterReader = getattr(self._reading, part)
-        return reader.schema_in(f"in_{part}", self._known[part])
+        return reader.schema_in(f"in_{part}", self._schemas[part])
 
     def _classes(self) -> Mapping[str, str]:
         names = {f"transform:{s.alias}": _name(s.transformation) for s in self._steps.stages}
@@ -211,7 +214,7 @@ class TaskChain:
 
 
 def source_steps(plan: TaskPlan, record: RecordColumns) -> Steps:
-    """What happens to the records of a source."""
+    """The steps of a source task."""
     key = plan.source_key_converter or TypedColumn(record.key_kind)
     value = plan.source_value_converter or TypedColumn(record.value_kind)
     reading = Readers(key, value, TypedHeaders())
@@ -219,7 +222,7 @@ def source_steps(plan: TaskPlan, record: RecordColumns) -> Steps:
 
 
 class SourceChain(TaskChain):
-    """Between what a source gives and what Spark's Kafka writer takes."""
+    """From a source's frame to the columns of Spark's Kafka writer."""
 
     def __init__(self, plan: TaskPlan, record: RecordColumns) -> None:
         super().__init__(source_steps(plan, record), record)
@@ -227,7 +230,7 @@ class SourceChain(TaskChain):
     def outgoing(self, incoming: DataFrame) -> DataFrame:
         """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
 
-        A record that failed has its original key, value and headers, and the dead letter topic if there is one.
+        A failed record has its original key, value and headers, and the dead letter topic if there is one.
         """
         compiled = self.compiled()
         frame = self._transformed(incoming)
@@ -239,25 +242,25 @@ class SourceChain(TaskChain):
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
 
     def _headers(self, compiled: Compiled) -> Sql:
-        """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
+        """The headers, with the timestamp as the last one, where the producer's interceptor expects it (docs/decisions/0003)."""
         if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
             return "headers"
         return stamped("headers", "timestamp")
 
 
 class FeedChain(TaskChain):
-    """Between a lane's columns and what a feed hands to its producer (`jvm/java/io/headrace/lanes/Chain.java`)."""
+    """From a lane's columns to the records of the feed's producer (`jvm/java/io/headrace/lanes/Chain.java`)."""
 
     def __init__(self, steps: Steps, record: RecordColumns, written: Mapping[str, Sql] | None = None) -> None:
-        """written: for columns that `lane_columns` gives, how they follow from those of the chain (None: they are the same)."""
+        """written: SQL of columns of `lane_columns` that differ from the chain's columns of the same names."""
         super().__init__(steps, record)
         self._written = written or {}
 
-    def another(self, number: int) -> FeedChain:
-        """A chain of the same steps, with a number of its own, that knows no schemas yet."""
+    def new_chain(self, number: int) -> FeedChain:
+        """A chain of the same steps without schemas. number: the new chain's."""
         chain = copy(self)
         chain.number, chain._compiled = number, None
-        chain._known = {part: [] for part in self._known}
+        chain._schemas = {part: [] for part in self._schemas}
         return chain
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
@@ -270,8 +273,8 @@ class FeedChain(TaskChain):
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
         """
         compiled, incoming = self.compiled(), self.incoming(columns)
-        reads = any(self._new(part) is not None for part in self._known)
-        frame = self._transformed(self._with_unread(incoming) if reads else incoming, ["unread"] if reads else [])
+        reads = any(self._new_schema(part) is not None for part in self._schemas)
+        frame = self._transformed(self._with_unread_schemas(incoming) if reads else incoming, ["unread"] if reads else [])
         names = ("topic", "partition", "timestamp", "key", "value", "headers")
         out: dict[str, Sql] = {name: self._written.get(name, name) for name in names}
         if compiled.fails:
@@ -282,62 +285,64 @@ class FeedChain(TaskChain):
         )
         out |= {"failure": failed}
         if reads or compiled.request_columns:
-            out["need"] = call("coalesce", *(["unread"] if reads else []), self._unwritten(compiled.request_columns))
+            out["need"] = call("coalesce", *(["unread"] if reads else []), self._write_needs(compiled.request_columns))
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
 
-    def _with_unread(self, incoming: DataFrame) -> DataFrame:
-        """With a column `unread`: the schemas of a record, as JSON, if the chain does not know both."""
-        new = {part: sql for part in self._known if (sql := self._new(part)) is not None}
+    def _with_unread_schemas(self, incoming: DataFrame) -> DataFrame:
+        """The frame with a column `unread`: the schemas of a record, as JSON, unless the chain knows both."""
+        new = {part: sql for part in self._schemas if (sql := self._new_schema(part)) is not None}
         unknown = " OR ".join(f"{sql} IS NOT NULL" for sql in new.values())
         whole = {part: str(getattr(self._reading, part).schema_in(f"in_{part}", ())) for part in new}
         return incoming.selectExpr("*", f"CASE WHEN {unknown} THEN {_object(whole)} END AS unread")
 
-    def _unwritten(self, request_columns: Mapping[str, str]) -> Sql:
-        """What has to be known before a record can be written, as JSON with the number of the chain."""
-        if not request_columns:
+    def _write_needs(self, columns: Mapping[str, str]) -> Sql:
+        """The schemas that a record's writers need, as JSON with the number of the chain; NULL if none."""
+        if not columns:
             return "string(NULL)"
-        is_wanted = " OR ".join(f"{column} IS NOT NULL" for column in request_columns.values())
-        members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in request_columns.items()}}
+        is_wanted = " OR ".join(f"{column} IS NOT NULL" for column in columns.values())
+        members = {"chain": str(self.number), **{f"{WRITER_NEED}{part}": column for part, column in columns.items()}}
         return f"CASE WHEN {is_wanted} THEN {_object(members)} END"
 
     def plan(self, columns: DataFrame) -> Any | str:
-        """The plan over `headrace.spark.plane.columns`, with all that is known now (`headrace.spark.plane.plan_of`)."""
+        """The plan over `headrace.spark.plane.columns` for all schemas known now (`headrace.spark.plane.plan_of`)."""
         self._compiled = None
         return plane.plan_of(self.lane_columns(columns))
 
-    def forget(self) -> None:
-        """Forget what was compiled; it is compiled again when it is needed."""
+    def drop_compiled(self) -> None:
+        """Drop the compiled chain; the next use compiles it again."""
         self._compiled = None
 
     def literals(self) -> dict[str, str]:
-        """What is known for writing keys and values now, as it stands in a plan."""
-        return {part: known() for part, known in self.compiled().learned_schemas.items()}
+        """The current schemas of the key and value writers, as the literals that a plan contains."""
+        return {part: literal() for part, literal in self.compiled().learned_schemas.items()}
 
     def knows(self, need: Mapping[str, Any]) -> bool:
-        """Whether it knows the schemas of a record."""
-        return all(text in self._known[part] for part, text in need.items() if part in self._known)
+        """Whether the chain knows the schemas in this need."""
+        return all(text in self._schemas[part] for part, text in need.items() if part in self._schemas)
 
     def outdates_plan(self, need: Mapping[str, Any]) -> bool:
-        """Whether a plan has to be made again to know this: not for what stands in it as a literal (`literals`)."""
-        parts = {name.removeprefix(WANTED) for name in need if name.startswith(WANTED)}
+        """Whether this need requires a new plan; literals (`literals`) are replaced within a plan."""
+        parts = {name.removeprefix(WRITER_NEED) for name in need if name.startswith(WRITER_NEED)}
         return not self.knows(need) or not parts <= self.compiled().learned_schemas.keys()
 
     @property
     def is_full(self) -> bool:
-        """Whether further schemas are better known by another chain."""
-        return any(len(texts) >= _FULL for texts in self._known.values())
+        """Whether further schemas belong into another chain."""
+        return any(len(texts) >= _MAX_SCHEMAS_PER_CHAIN for texts in self._schemas.values())
 
     def learn_need(self, need: Mapping[str, Any]) -> None:
-        """Find out what a record needs: `key` and `value`, its schemas, or, behind WANTED, what it needs before it is written.
+        """Learn the schemas of a record: `key` and `value` as read, and those of its writers (prefix WRITER_NEED).
 
-        Raises RetriableError if that cannot be done now.
+        Raises RetriableError if the registry is not available.
         """
-        with self._asking():
-            texts = {name.removeprefix(WANTED): text for name, text in need.items() if name.startswith(WANTED)}
+        with self._asking_registry():
+            texts = {name.removeprefix(WRITER_NEED): text for name, text in need.items() if name.startswith(WRITER_NEED)}
             learners = self.compiled().learners if texts else {}
             for name, text in texts.items():
                 learners[name].learn([text])
-            self._learn([{part: need[part]} for part in self._known if part in need and need[part] not in self._known[part]])
+            self._add_schemas(
+                [{part: need[part]} for part in self._schemas if part in need and need[part] not in self._schemas[part]]
+            )
 
 
 def _object(members: Mapping[str, Sql]) -> Sql:
@@ -354,7 +359,7 @@ def _if_failed(letter: Sql, sql: Sql) -> Sql:
 
 
 def stamped(headers: Sql, millis: Sql) -> Sql:
-    """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
+    """Headers with the timestamp as the last one; NULL means the time of writing."""
     return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
 
 

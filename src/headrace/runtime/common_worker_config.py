@@ -1,9 +1,8 @@
-"""What every worker can be configured with: Kafka Connect's `WorkerConfig`.
+"""The options of every worker: Kafka Connect's `WorkerConfig`.
 
-Keys that no option knows are kept (`originals`) and cause no error, as in Kafka Connect. `spark.*` keys go to the
-Spark session. Two defaults differ from Kafka Connect's: `bootstrap.servers` has one (`localhost:9092`), and without
-`listeners` the REST server listens on 127.0.0.1 only, not on every interface: a worker that anybody can reach is
-started by asking for it.
+Unknown keys are kept (`originals`) and cause no error, as in Kafka Connect. `spark.*` keys go to the Spark session. Two defaults
+differ from Kafka Connect's: `bootstrap.servers` has one (`localhost:9092`), and without `listeners` the REST server listens on
+127.0.0.1 only, not on every interface.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ def _class_of(*kinds: Kind) -> Any:
     return resolve
 
 
-def _converter(what: str, default: Any, *, kind: Kind = Kind.CONVERTER, importance: Importance = HIGH) -> Any:
-    doc = f"Converter of record {what}s for connectors that name none; its settings stand under `{what}.converter.`."
+def _converter(part: str, default: Any, *, kind: Kind = Kind.CONVERTER, importance: Importance = HIGH) -> Any:
+    doc = f"Converter of record {part}s for connectors that name none; its settings stand under `{part}.converter.`."
     fields: dict[str, Any] = {} if default is None else {"default": default}
-    return option(f"{what}.converter", Type.CLASS, resolve=_class_of(kind), importance=importance, doc=doc, **fields)
+    return option(f"{part}.converter", Type.CLASS, resolve=_class_of(kind), importance=importance, doc=doc, **fields)
 
 
-def _version(what: str) -> Any:
-    return option(f"{what}.plugin.version", Type.STRING, None, importance=LOW, doc=f"Version of the `{what}`.")
+def _version(plugin_option: str) -> Any:
+    return option(f"{plugin_option}.plugin.version", Type.STRING, None, importance=LOW, doc=f"Version of the `{plugin_option}`.")
 
 
 class WorkerConfig(Config):
-    """What every worker has. `resolver`: puts the values of its config providers into configurations."""
+    """Options of every worker. `resolver` replaces placeholders of its config providers in configurations."""
 
     bootstrap_servers: list[str] = option(
         "bootstrap.servers",
@@ -325,16 +324,16 @@ class WorkerConfig(Config):
         return _with_client_options(cls, super().definition())
 
     def check(self) -> None:
-        """Read what is only checked when it is used in Kafka Connect: listeners, policy; raises ConfigError."""
+        """Check what Kafka Connect checks at its first use: listeners, override policy. Raises ConfigError."""
         self.listening()
         self.admin_listening()
         overrides.policy(self.override_policy, self.override_allowlist)
-        for gone in ("internal.key.converter", "internal.value.converter"):
-            if gone in self.originals:
-                log.warning("The worker setting %s is ignored: internal data is always schemaless JSON.", gone)
+        for removed_option in ("internal.key.converter", "internal.value.converter"):
+            if removed_option in self.originals:
+                log.warning("The worker setting %s is ignored: internal data is always schemaless JSON.", removed_option)
 
     def listening(self) -> list[ListenerAddress]:
-        """The addresses of the REST server; raises ConfigError for one that cannot be read."""
+        """The addresses of the REST server. Raises ConfigError for an invalid one."""
         return [listeners.parse_listener(text) for text in self.listeners]
 
     def admin_listening(self) -> list[ListenerAddress] | None:
@@ -355,8 +354,8 @@ class WorkerConfig(Config):
         return self._advertised(None)[0]
 
     def _advertised(self, bound_port: int | None) -> tuple[str, str, int]:
-        wanted = (self.advertised_listener, self.advertised_host, self.advertised_port)
-        return listeners.advertised(self.listening(), *wanted, bound_port)
+        configured = (self.advertised_listener, self.advertised_host, self.advertised_port)
+        return listeners.advertised(self.listening(), *configured, bound_port)
 
     @property
     def exactly_once_enabled(self) -> bool:
@@ -365,7 +364,7 @@ class WorkerConfig(Config):
 
     @property
     def worker_group(self) -> str | None:
-        """The group of the workers, None for a worker that is alone."""
+        """The group of the workers, None for a standalone worker."""
         return None
 
     def spark_conf(self) -> dict[str, str]:
@@ -387,6 +386,6 @@ def spark_settings(props: Mapping[str, Any]) -> dict[str, str]:
 
 
 @cache
-def _with_client_options(cls: type[WorkerConfig], own: ConfigDef) -> ConfigDef:
-    extra = (o for o in client_definition("worker").options.values() if o.name not in (*own.options, *_DISTRIBUTED_ONLY))
-    return ConfigDef([*own.options.values(), *extra])
+def _with_client_options(cls: type[WorkerConfig], definition: ConfigDef) -> ConfigDef:
+    extra = (o for o in client_definition("worker").options.values() if o.name not in (*definition.options, *_DISTRIBUTED_ONLY))
+    return ConfigDef([*definition.options.values(), *extra])

@@ -1,6 +1,6 @@
-"""Writes down what sources have lost: one record for each loss, in a topic of the worker's cluster.
+"""Records the data losses of sources: one record for each loss, in a topic of the worker's cluster.
 
-It is made like the worker's own topics, at the first loss, but with `cleanup.policy=delete` and without end of retention: each
+It is created like the worker's own topics, at the first loss, but with `cleanup.policy=delete` and unlimited retention: each
 record is an event.
 """
 
@@ -32,7 +32,7 @@ _PREFIX = "source.data.loss"
 
 @dataclass(frozen=True)
 class DataLossTopic:
-    """Where the losses of a connector's source are written down; connector, source: what each record says of both."""
+    """The topic for the losses of a connector's source; connector, source: names that each record has."""
 
     name: str
     replication_factor: int

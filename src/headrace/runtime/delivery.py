@@ -1,8 +1,8 @@
-"""What happens to one batch: topics exist → records are written → offsets are stored → active topics are recorded.
+"""Delivers one batch: ensure topics → write records → store offsets → record active topics.
 
-In this order, whatever the connector: a topic has its rule's settings before its first record (KIP-158), an offset is stored only
-for acknowledged records (at least once) or in one transaction with them (exactly once, KIP-618), and a topic is active only once
-a record is in it (KIP-558).
+In this order, whatever the connector: a topic has its rule's settings before its first record (KIP-158), an offset is stored
+only for acknowledged records (at least once) or in one transaction with them (exactly once, KIP-618), and a topic is active only
+once a record is in it (KIP-558).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FeedPorts:
-    """What the run of a feed does outside of Spark."""
+    """Functions by which a feed reaches Kafka and the stores."""
 
     ensure_topics: Callable[[Iterable[str]], None]
-    """Returns when these topics exist, creating them if it may (raises ConnectError)."""
+    """Returns when these topics exist; creates them if allowed (raises ConnectError)."""
     renew_topics: Callable[[Iterable[str]], set[str]]
-    """Creates those again that have been deleted since, if it may, and returns which."""
+    """Recreates deleted topics, if allowed, and returns their names."""
     ensure_dead_letters: Callable[[str, int], None]
     """Ensures a dead letter topic with its replication factor."""
     is_active: Callable[[str], bool]
@@ -51,7 +51,7 @@ class FeedPorts:
 
 @dataclass(frozen=True)
 class Ports(FeedPorts):
-    """What delivery does outside of Spark."""
+    """Functions by which delivery reaches Kafka and the stores."""
 
     store_offsets: Callable[[Offsets], None]
     """Returns when Kafka has acknowledged the offsets."""
@@ -59,16 +59,16 @@ class Ports(FeedPorts):
 
 @dataclass(frozen=True)
 class Routing:
-    """Where the records of a stream go."""
+    """The destination topics of a stream."""
 
     destination: Callable[[str], str | None] | None = None
-    """How a topic follows from a source topic (to None where no record comes through), None if it depends on the records."""
+    """Destination topic of a source topic (None: its records are dropped); None if the records decide."""
     partition_counts: Mapping[str, int] | None = None
     """See `headrace.connectors.base.Stream`."""
 
 
 class OffsetCommits:
-    """Stores the offsets of one task, until it is abandoned."""
+    """Stores the offsets of one task until `abandon`."""
 
     def __init__(self, store_offsets: Callable[[Offsets], None], recorder: TaskRecorder) -> None:
         self._store_offsets, self._recorder = store_offsets, recorder
@@ -83,7 +83,7 @@ class OffsetCommits:
     def store(self, offsets: Offsets, summary: str) -> None:
         """Return when Kafka has acknowledged the offsets. summary: what they cover, in words.
 
-        Raises RetriableError, also if the task was abandoned.
+        Raises RetriableError, also after `abandon`.
         """
         begun, ok = time.monotonic(), False
         with self._storing:
@@ -98,7 +98,7 @@ class OffsetCommits:
 
 
 class Delivery:
-    """Delivers the batches of one task; `batches` counts those that are written and committed."""
+    """Delivers the batches of one task; `batches` counts the committed ones."""
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class Delivery:
         tolerance: Tolerance = NO_TOLERANCE,
         exactly: ExactlyOnce | None = None,
     ) -> None:
-        """producer: Java producer settings; recorder: records what happened; tolerance: of records that failed; exactly: the
-        task's transactions (None: at least once). Raises ConfigError for a batch.size that is none.
+        """producer: Java producer settings; tolerance: for failed records; exactly: the task's transactions (None: at least
+        once). Raises ConfigError for an invalid batch.size.
         """
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)
@@ -120,12 +120,12 @@ class Delivery:
     def __call__(self, frame: DataFrame, progress: Progress, routing: Routing, counts: RecordCounts) -> None:
         """Deliver one batch.
 
-        frame: columns of `headrace.spark.kafka.producer_columns`; counts: what its records are read through. Raises ConnectError,
-        or RetriableError if trying the batch again may help.
+        frame: columns of `headrace.spark.kafka.producer_columns`; counts: counters of its records. Raises ConnectError, or
+        RetriableError if a retry may succeed.
         """
         counts.begin()
         while self._watch.renewed:
-            self._writer.known.pop(self._watch.renewed.pop(), None)  # by its rule now, whoever had made it before
+            self._writer.known.pop(self._watch.renewed.pop(), None)  # recreated by its creation rule, whatever created it before
         if "failure" in frame.columns:
             self._dead_letters()
         topics = self._new_topics(frame, progress, routing.destination)
@@ -136,7 +136,7 @@ class Delivery:
             self._writer.learn(topic)
         failures = None
         if "failure" in frame.columns and self._exactly is not None and not self._tolerance.all:
-            # What precedes a record may not be written without its offsets, which are those of the whole batch.
+            # Records before the failed one may not be committed alone: the offsets are those of the whole batch.
             origins = [quoted(column) for column in origin_columns(frame)]
             frame = stop_at_failure(frame, report(origins, self._tolerance.messages)).drop("failure")
         elif "failure" in frame.columns:
@@ -161,7 +161,7 @@ class Delivery:
                 self._ports.record_active(topic)
 
     def _write(self, frame: DataFrame, progress: Progress) -> Offsets:
-        """Write the records; returns the offsets that are not stored by that."""
+        """Write the records; returns the offsets that the write has not committed."""
         exactly = self._exactly
         if exactly is None:
             self._writer.write(frame, progress.summary)
@@ -181,11 +181,11 @@ class Delivery:
         return left[0]
 
     def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
-        """The topics that have records in the batch, without those known to exist and to be active.
+        """The topics with records in the batch, except those known to exist and to be active.
 
-        As long as the destination follows from the source topic, a batch whose topics are all known is not looked at: the pass
-        over it is needed for a topic's first batch only (it keeps offsets without records, as compaction and transactions
-        leave them, from creating a topic).
+        If the source topic decides the destination, a batch whose topics are all known is not scanned: the scan is needed for a
+        topic's first batch only (it keeps offsets without records, as compaction and transactions leave them, from creating a
+        topic).
         """
         good = filter_here(frame, "failure IS NULL") if "failure" in frame.columns else frame
         if destination is None or progress.topics is None:
@@ -194,7 +194,7 @@ class Delivery:
         return topics_in(good, [t for t in candidates if t not in self._writer.known or not self._ports.is_active(t)])
 
     def _written_to(self, topics: set[str], progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
-        """The topics that the batch may have records for, as far as they are known."""
+        """The known topics that the batch may have records for."""
         if destination is None or progress.topics is None:
             return topics
         return {name for topic in progress.topics if (name := destination(topic)) in self._writer.known and name is not None}

@@ -1,4 +1,4 @@
-"""The configuration of a worker that shares its work with others: Kafka Connect's `DistributedConfig`."""
+"""The configuration of a distributed worker: Kafka Connect's `DistributedConfig`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ REPLICATION = Lambda(
 
 def _algorithm(name: str, value: str) -> None:
     if value not in ALGORITHMS:
-        known = ", ".join(ALGORITHMS)
-        raise invalid(name, value, f"the algorithm is not supported by this worker; the supported algorithms are: [{known}]")
+        names = ", ".join(ALGORITHMS)
+        raise invalid(name, value, f"the algorithm is not supported by this worker; the supported algorithms are: [{names}]")
 
 
 def _verification(name: str, value: list[str] | None) -> None:
@@ -72,8 +72,8 @@ def _protocol(name: str, value: str | None) -> None:
 ALGORITHM = Lambda(_algorithm, "one of " + ", ".join(ALGORITHMS))
 
 
-def _topic(kind: str, what: str) -> Any:
-    return option(f"{kind}.storage.topic", Type.STRING, importance=HIGH, doc=f"Topic that keeps {what}; compacted.")
+def _topic(kind: str, content: str) -> Any:
+    return option(f"{kind}.storage.topic", Type.STRING, importance=HIGH, doc=f"Topic that keeps {content}; compacted.")
 
 
 def _topic_partitions(kind: str, default: int) -> Any:
@@ -90,8 +90,8 @@ def _ms(name: str, default: int, doc: str, importance: Importance = MEDIUM, **fi
     return option(name, Type.INT, default, importance=importance, doc=doc + ", in ms.", **fields)
 
 
-def _event_topic(kind: str, what: str) -> Any:
-    doc = f"Topic that keeps {what}; by default the status topic's name with `-{kind}` behind it, empty: none, memory only."
+def _event_topic(kind: str, content: str) -> Any:
+    doc = f"Topic that keeps {content}; by default the status topic's name with `-{kind}` behind it, empty: none, memory only."
     return option(f"{kind}.storage.topic", Type.STRING, None, importance=LOW, doc=doc)
 
 

@@ -1,8 +1,7 @@
-"""Delivery exactly once (KIP-618): the offsets of a batch are in the Kafka transactions that hold its records.
+"""Exactly-once delivery (KIP-618): the offsets of a batch are committed in the Kafka transactions of its records.
 
-A source partition's records and its offset are committed together, so that each is complete in itself: whatever ends a batch in
-the middle, every source partition begins again at its own offset. Who begins a run of a task first fences off whoever wrote for
-it before, and reads the stored offsets after that.
+A source partition's records and its offset are committed together: whenever a batch is interrupted, every source partition
+resumes at its own offset. A task first fences its predecessors and then reads the stored offsets.
 """
 
 from __future__ import annotations
@@ -42,24 +41,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OffsetPorts:
-    """What exactly-once delivery does with offsets outside of Spark."""
+    """Functions by which exactly-once delivery reaches the offset store and the group."""
 
     is_member: Callable[[], bool]
     """Whether this worker still belongs to its group."""
     fence_zombies: Callable[[], None]
-    """Returns when the tasks of former generations of the connector can write no more."""
+    """Returns when tasks of earlier generations of the connector are fenced."""
     topic: str
     """The offset topic."""
     records: Callable[[Offsets], list[list[Entry]]]
-    """What stores each of these offsets, as records of it."""
+    """The records of the offset topic that store each of these offsets."""
     copy_offsets: Callable[[Offsets], None]
-    """Told of offsets that are committed, for where else they are kept."""
+    """Copies committed offsets to the other offset stores."""
 
 
 def interval_ms(settings: ConnectorSettings, worker: WorkerConfig) -> int | None:
-    """How long a batch gathers records by `transaction.boundary`, None: no longer than a poll takes.
+    """The batch interval by `transaction.boundary`; None: one batch for each poll.
 
-    A boundary that the connector defines is the end of each batch that it gives.
+    With boundaries defined by the connector, each of its batches is one transaction.
     """
     if not worker.exactly_once_enabled or not isinstance(settings, SourceConnectorConfig):
         return None
@@ -70,13 +69,13 @@ def interval_ms(settings: ConnectorSettings, worker: WorkerConfig) -> int | None
 
 
 def own_transactions(settings: ConnectorSettings, worker: WorkerConfig) -> bool:
-    """Whether the connector says where transactions end (`transaction.boundary=connector`)."""
-    asked = isinstance(settings, SourceConnectorConfig) and settings.transaction_boundary.lower() == "connector"
-    return asked and worker.exactly_once_enabled
+    """Whether the connector defines transaction boundaries (`transaction.boundary=connector`)."""
+    defined_by_connector = isinstance(settings, SourceConnectorConfig) and settings.transaction_boundary.lower() == "connector"
+    return defined_by_connector and worker.exactly_once_enabled
 
 
 _MARK = 987_654_321_123_456_789
-"""Stands for the number of a record in a template."""
+"""Placeholder for the number of a record in a template."""
 
 
 def _template(topic: str, key: bytes, value: bytes) -> OffsetTemplate:
@@ -98,24 +97,24 @@ class ExactlyOnce:
         return self._transactions.id
 
     def fence_zombies(self) -> None:
-        """Wait until no task of a former generation can write. Raises RetriableError."""
+        """Wait until tasks of earlier generations are fenced. Raises RetriableError."""
         self._ports.fence_zombies()
 
     def begin(self, spark: SparkSession) -> None:
-        """Become the only one who writes for this task, unless that is so; stored offsets are to be read after it.
+        """Fence earlier producers of this task, unless that is done; call it before stored offsets are read.
 
-        Raises ConnectError, or RetriableError if trying again may help.
+        Raises ConnectError, or RetriableError if a retry may succeed.
         """
         if self._begun:
             return
-        if not self._ports.is_member():  # its successor may be at work
-            raise RetriableError("This worker is no member of its group at the moment; another one may have taken over its work.")
+        if not self._ports.is_member():  # another worker may run the task already
+            raise RetriableError("This worker is not a member of its group now; another worker may have taken over its work.")
         self._transactions.fence(spark)
         self._begun = True
         log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
 
     def end(self) -> None:
-        """The run is over, or has failed: what is next starts again."""
+        """End the run, also after a failure; `begin` fences again."""
         self._begun = False
         self._transactions.end()
 
@@ -125,18 +124,18 @@ class ExactlyOnce:
             raise ConnectError("Source tasks may not produce to their own offsets topics when exactly-once support is enabled")
 
     def templates(self, offsets: Offsets, field: str, partitions: Sequence[Partition]) -> dict[Partition, list[OffsetTemplate]]:
-        """What stores the offset of each of these partitions, but for the number.
+        """Templates of the records that store the offset of each of these partitions; the number is filled in later.
 
         offsets: one for each partition, in their order, whose field of this name is a number.
         """
         marked = [(partition, {**offset, field: _MARK}) for partition, offset in offsets]
         entries = self._ports.records(marked)
-        # What removes other keys of the same partition is left out: the newest of them counts.
+        # Tombstones for other keys of the same partition are left out: the newest key counts.
         templates = [[_template(t, key, value) for t, key, value in some if value is not None] for some in entries]
         return dict(zip(partitions, templates, strict=True))
 
     def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
-        """Write a batch; returns the offsets that are yet to be stored, if it had no record."""
+        """Write a batch; returns the offsets that are not stored yet, because the batch had no records."""
         entries = [entry for some in self._ports.records(progress.offsets) for entry in some]
         written = self._written(frame, producer, CoveredRecords((), {(): entries}))
         return () if written.parts else progress.offsets
@@ -156,5 +155,5 @@ class ExactlyOnce:
         return written
 
     def copy_offsets(self, offsets: Offsets) -> None:
-        """These are committed."""
+        """Copy committed offsets to the other offset stores."""
         self._ports.copy_offsets(offsets)

@@ -1,4 +1,4 @@
-"""Records that failed in a chain, in batches: they are taken out, passed on alone, or end the batch. Feeds: `FeedPart.java`."""
+"""Failed records of a chain, in batches: they are filtered out, selected, or fail the batch. For feeds see `FeedPart.java`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KIND = "record-failed"
 
 
 def log_failed(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
-    """Log failed records if that is asked for, or if nothing else would say that they failed."""
+    """Log failed records if the tolerance requires it, or if they are skipped without dead letters."""
     if tolerance.log or (tolerance.all and tolerance.dead_letters is None):
         for record in failed:
             error = f"{record.java_class}: {record.message}"
@@ -30,24 +30,24 @@ def log_failed(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
 
 
 def stop_at_failure(frame: DataFrame, report_of: Sql) -> DataFrame:
-    """The frame, whose reading fails at the first record that failed (`failed_at`).
+    """The frame; reading it fails at the first failed record (`failed_at`).
 
-    frame: with `failure`; report_of: text, of such a record (`headrace.runtime.tolerance.report`).
+    frame: with `failure`; report_of: SQL of the report (`headrace.runtime.tolerance.report`).
     """
     raised = f"cast(raise_error({text_of(_KIND, report_of)}) as boolean)"
     return filter_here(frame, f"CASE WHEN failure IS NULL THEN true ELSE {raised} END")
 
 
 def failed_at(error: BaseException | None) -> FailedRecord | None:
-    """The record at which a job has failed that reads a frame of `stop_at_failure`; None if it failed for another reason."""
+    """The record at which a job over a frame of `stop_at_failure` has failed; None if it failed for another reason."""
     return next((FailedRecord.parse(text) for text in reports(_KIND, error) if text.startswith("{")), None)
 
 
 def take_out_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
     """A batch without its failed records, or with them as dead letters.
 
-    With tolerance none, the records of each of Spark's partitions end before the first one that failed, so that what precedes it,
-    and nothing else of its partition, is written (`Gate.java`). frame: with `failure` (`SourceChain.outgoing`).
+    With tolerance none, each Spark partition ends before its first failed record, so that only the records before it are written
+    (`Gate.java`). frame: with `failure` (`SourceChain.outgoing`).
     """
     failed = FailedRecords(frame, tolerance)
     as_letters = " OR failure IS NOT NULL" if tolerance.all and tolerance.dead_letters is not None else ""
@@ -63,10 +63,10 @@ def only_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
 
 
 class FailedRecords:
-    """The failed records of a batch, known once `frame` is written."""
+    """The failed records of a batch; complete once `frame` is written."""
 
     frame: DataFrame
-    """What passes."""
+    """The records that pass."""
 
     def __init__(self, frame: DataFrame, tolerance: Tolerance) -> None:
         self._tolerance = tolerance
@@ -76,7 +76,7 @@ class FailedRecords:
         self._report = report([quoted(column) for column in origin_columns(frame)], tolerance.messages)
 
     def passes(self, *, stops: bool) -> Sql:
-        """Whether a record has not failed; one that has is counted. stops: none of its Spark partition passes after it."""
+        """SQL: whether a record has not failed; failed ones are counted. stops: no later record of the Spark partition passes."""
         return f"headrace_gate({self._report}, {str(stops).lower()}, {self._reports.id()}L, {self._count.id()}L)"
 
     @property

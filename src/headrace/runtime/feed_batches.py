@@ -1,6 +1,6 @@
-"""Copies what a feed reads batch by batch: for chains with Python functions, which take many records at once.
+"""Copies a feed in batches: for chains with Python functions, which take many records at once.
 
-Everything else goes through a lane (`headrace.runtime.feed_run`).
+Other chains run in a lane (`headrace.runtime.feed_run`).
 """
 
 from __future__ import annotations
@@ -30,16 +30,19 @@ _IDLE_S = 0.5
 
 
 class FeedBatches:
-    """Batches of one task, from explicit offsets until it is stopped."""
+    """Runs the batches of one task, from explicit offsets until it is stopped."""
 
     batches = 0
-    """Delivery counts them."""
+    """Always 0: delivery counts the batches."""
 
     def __init__(self, task: FeedTask, plan: TaskPlan, delivery: Delivery, source: FeedSource, stopping: threading.Event) -> None:
         self._task, self._plan, self._delivery, self._source, self._stopping = task, plan, delivery, source, stopping
 
     def run(self, spark: SparkSession, _reason: Any) -> None:
-        """Run until the task is stopped or is to be opened again (`FeedOwner.look`), or raise what ended it."""
+        """Run until the task is stopped or has to be opened again (`FeedOwner.needs_reopening`).
+
+        Raises the error that ended it.
+        """
         positions = dict(self._source.positions)
         check_at = time.monotonic() + self._task.check_interval_s
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
@@ -48,26 +51,26 @@ class FeedBatches:
                 if self._task.needs_reopening():
                     return
                 check_at = time.monotonic() + self._task.check_interval_s
-            moved = self._next(positions)
-            if not moved:
+            ranges_read = self._next_ranges(positions)
+            if not ranges_read:
                 self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _IDLE_S)
                 continue
-            counts, frame = RecordCounts(spark), self._read(spark, moved)
+            counts, frame = RecordCounts(spark), self._read(spark, ranges_read)
             chain = SourceChain(self._plan, self._source.record(frame))
             incoming = chain.incoming(counts.reading(frame))
             if chain.learns:
                 chain.learn(incoming)
-            way = routing(self._plan.stages, self._source)
-            self._delivery(chain.outgoing(incoming), self._progress(moved), way, counts)
-            ends = {p: end for p, (_, end) in moved.items()}
+            topic_routing = routing(self._plan.stages, self._source)
+            self._delivery(chain.outgoing(incoming), self._progress(ranges_read), topic_routing, counts)
+            ends = {p: end for p, (_, end) in ranges_read.items()}
             positions |= ends
             self._task.offsets_stored(ends)
 
     def stop(self, timeout_s: float) -> None:
-        """The batch in flight is delivered; the task stops after it."""
+        """Do nothing: the task stops after the batch in flight."""
 
     def _read(self, spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
-        """With the columns that `FeedSource.record` is given."""
+        """The records of these ranges, with the columns that `FeedSource.record` takes."""
         from pyspark.sql import functions as F
 
         read = self._source.read_batch
@@ -76,11 +79,11 @@ class FeedBatches:
         copies = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
         return frame.withColumn("destination", F.element_at(copies, frame["topic"]))
 
-    def _next(self, positions: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
-        """The range of each partition that the next batch has.
+    def _next_ranges(self, positions: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
+        """The offset range of each partition in the next batch.
 
-        Raises RetriableError if a partition ends before its position: it was recreated, or has lost records, and the next `open`
-        says which.
+        Raises RetriableError if a partition ends before its position: it was recreated, or has lost records; the next `open`
+        decides which.
         """
         ends = self._task.ends(positions)
         for (topic, partition), position in positions.items():
@@ -90,24 +93,24 @@ class FeedBatches:
         ranges = {p: (start, min(ends.get(p, start), start + most)) for p, start in positions.items()}
         return {p: (start, end) for p, (start, end) in ranges.items() if end > start}
 
-    def _progress(self, moved: Mapping[Partition, tuple[int, int]]) -> Progress:
-        topics = frozenset(topic for topic, _ in moved)
+    def _progress(self, ranges_read: Mapping[Partition, tuple[int, int]]) -> Progress:
+        topics = frozenset(topic for topic, _ in ranges_read)
 
         def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
-            return self._task.offsets(preceding(moved, map(self._task.position, failed)))
+            return self._task.offsets(preceding(ranges_read, map(self._task.position, failed)))
 
         return Progress(
-            offsets=self._task.offsets({p: end for p, (_, end) in moved.items()}),
+            offsets=self._task.offsets({p: end for p, (_, end) in ranges_read.items()}),
             topics=topics,
-            summary=summary(moved),
+            summary=summary(ranges_read),
             before=before,
             check=partial(self._task.check, topics),
         )
 
 
-def preceding(moved: Mapping[Partition, tuple[int, int]], failed: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:
-    """The ends of what precedes the records that failed; of the whole range of a partition where none did."""
-    ends = {partition: last for partition, (_, last) in moved.items()}
+def preceding(ranges_read: Mapping[Partition, tuple[int, int]], failed: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:
+    """The end offset of each partition before its first failed record, or of its range if none failed."""
+    ends = {partition: last for partition, (_, last) in ranges_read.items()}
     for partition, offset in failed:
         ends[partition] = min(offset, ends.get(partition, offset))
-    return {p: end for p, end in ends.items() if end > moved[p][0]}
+    return {p: end for p, end in ends.items() if end > ranges_read[p][0]}

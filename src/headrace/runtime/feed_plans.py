@@ -1,4 +1,4 @@
-"""The plans of a feed's chain: one shared by all feeds that do the same, and others for schemas that come with records."""
+"""The plans of a feed's chain: one is shared by feeds with equal chains; others cover schemas sent with the records."""
 
 from __future__ import annotations
 
@@ -24,25 +24,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_PLANS = 512  # that are kept; one that was not asked for as long is made again if a record needs it
+_MAX_PLANS = 512  # in memory; the least recently used one is dropped, and created again when a record needs it
 
 
 @dataclass
-class _KnownChain:
-    """A chain that knows some schemas."""
+class _PlannedChain:
+    """A chain with some schemas, and its plan."""
 
     chain: FeedChain
     needs: set[str] = field(default_factory=set)
-    """Of the records that it reads."""
+    """Needs of the records that it reads."""
     plan: Any = None
-    """None: it has to be made."""
+    """None: it has to be created."""
     literals: dict[str, str] = field(default_factory=dict)
-    """Of the plan (`FeedChain.literals`)."""
+    """Literals in the plan (`FeedChain.literals`)."""
 
-    def planned(self, columns: DataFrame) -> Any:
-        """The plan, with what is known by now: new literals take a moment. Raises ConnectError if it does not go record by
-        record.
-        """
+    def updated_plan(self, columns: DataFrame) -> Any:
+        """The plan with the current literals. Raises ConnectError if it cannot process single records."""
         texts = self.chain.literals() if self.plan is not None else {}
         for part, text in texts.items():
             if self.plan is not None and text != self.literals[part]:
@@ -51,17 +49,17 @@ class _KnownChain:
         if self.plan is None:
             plan = self.chain.plan(columns)
             if isinstance(plan, str):
-                raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
+                raise ConnectError(f"The chain cannot process single records of a new schema: {plan}")
             self.plan, self.literals = plan, self.chain.literals()
         return self.plan
 
-    def forget(self) -> None:
-        """Keep nothing but the names of what it knows."""
+    def drop_plan(self) -> None:
+        """Drop the plan and the compiled chain; the schemas are kept."""
         self.plan, self.literals = None, {}
-        self.chain.forget()
+        self.chain.drop_compiled()
 
     def learn(self, need: Mapping[str, Any]) -> None:
-        """Learn what a record needs. Raises RetriableError if that cannot be done now."""
+        """Learn the schemas of a need. Raises RetriableError if the registry is not available."""
         if self.chain.outdates_plan(need):
             self.plan = None
         self.chain.learn_need(need)
@@ -71,88 +69,92 @@ class FeedPlans:
     """The plans of one run of a task (`headrace.spark.plane.plan_of`)."""
 
     def __init__(
-        self, spark: SparkSession, chain: Callable[[DataFrame], FeedChain], writers: Writers, made_from: tuple[Any, ...] | None
+        self, spark: SparkSession, chain: Callable[[DataFrame], FeedChain], writers: Writers, inputs: tuple[Any, ...] | None
     ) -> None:
-        """chain: gives the chain over a lane's columns; writers: what it writes with; made_from: all that it is made from, equal
-        for chains that are the same; None if that is not known.
+        """chain: returns the chain over a lane's columns; writers: the chain's; inputs: everything that defines the chain, equal
+        for equal chains; None if unknown: the plan is not shared.
         """
-        self._spark, self._chain_of, self._writers, self._made_from = spark, chain, writers, made_from
-        self._kept: OrderedDict[int, _KnownChain] = OrderedDict()  # with a plan, by number; those asked for last at the end
+        self._spark, self._chain_of, self._writers, self._inputs = spark, chain, writers, inputs
+        self._recently_used: OrderedDict[int, _PlannedChain] = OrderedDict()  # chains with a plan, by number
 
     def first(self) -> Any | str:
-        """The plan before any record was read; a text if the chain does not go record by record: the operator that does not.
+        """The plan without any schema; a text if the chain cannot process single records: the operator that cannot.
 
-        Spark takes a tenth of a second of CPU time for a plan, so feeds whose chains are the same share one.
+        Spark takes a tenth of a second of CPU time for a plan, so feeds with equal chains share one.
         """
         key = self._key()
-        return self._make() if key is None else plane.data_plane(self._spark).shared_plan(key, self._make)
+        return self._create_plan() if key is None else plane.data_plane(self._spark).shared_plan(key, self._create_plan)
 
-    def after(self, needs: Iterable[str]) -> list[tuple[Any, list[str]]]:
-        """Plans that know what records need (`FeedChain.lane_columns`), and what each of them knows.
+    def plans_for(self, needs: Iterable[str]) -> list[tuple[Any, list[str]]]:
+        """Plans that cover these needs (`FeedChain.lane_columns`), each with all needs that it covers.
 
-        needs: in the order of the records: schemas are registered in it, and a registry may take each only after the one before.
-
-        A plan knows a few dozen schemas, and a feed has as many plans as it takes: the next schema makes a short one longer, and
-        never a long one. Raises ConnectError if a plan does not go record by record, RetriableError if a schema cannot be asked
-        for now.
+        needs: in the order of the records: schemas are registered in it, as a registry may accept a schema only after its
+        predecessor. A plan covers a few dozen schemas, and a feed has as many plans as it takes. Raises ConnectError if a plan
+        cannot process single records, RetriableError if the registry is not available.
         """
-        asked = [self._learned(need) for need in needs]
+        chains = [self._chain_for(need) for need in needs]
         return [
-            (self._planned(known_chain), sorted(known_chain.needs))
-            for known_chain in {id(known_chain): known_chain for known_chain in asked}.values()
+            (self._plan_of(planned_chain), sorted(planned_chain.needs))
+            for planned_chain in {id(planned_chain): planned_chain for planned_chain in chains}.values()
         ]
 
     @property
     def renew_at(self) -> float:
-        """When `renewed` may find something else, by time.monotonic; infinite: never."""
+        """When cached schemas of the writers expire, by time.monotonic; infinite: never."""
         return min(self._writers.key.renew_at, self._writers.value.renew_at)
 
     def renewed(self) -> list[tuple[Any, list[str]]]:
-        """The plans, as `after` has them, for which something else holds now (latest.cache.ttl.sec); raises what it does."""
+        """Plans, as from `plans_for`, whose writers' schemas have changed (latest.cache.ttl.sec); raises what `plans_for`
+        raises.
+        """
         if not self._chain.renew():
             return []
-        # one without a plan has something to learn first
-        planned = [known_chain for known_chain in self._kept.values() if known_chain.plan is not None]
-        return [(self._planned(known_chain), sorted(known_chain.needs)) for known_chain in planned]
+        # chains without a plan have schemas to learn first
+        updated_plan = [planned_chain for planned_chain in self._recently_used.values() if planned_chain.plan is not None]
+        return [(self._plan_of(planned_chain), sorted(planned_chain.needs)) for planned_chain in updated_plan]
 
-    def again(self) -> Any:
-        """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
-        return self._planned(self._chains[-1])
+    def latest(self) -> Any:
+        """The plan of the newest chain. Raises ConnectError if it cannot process single records."""
+        return self._plan_of(self._chains[-1])
 
-    def _planned(self, known_chain: _KnownChain) -> Any:
-        """The plan of a chain; that of the one that was asked for longest ago is forgotten. Raises what `again` does."""
-        plan = known_chain.planned(self._columns)
-        self._kept[known_chain.chain.number] = known_chain
-        self._kept.move_to_end(known_chain.chain.number)
-        if len(self._kept) > _PLANS:
-            self._kept.popitem(last=False)[1].forget()
+    def _plan_of(self, planned_chain: _PlannedChain) -> Any:
+        """The plan of a chain; the least recently used plan is dropped. Raises what `latest` raises."""
+        plan = planned_chain.updated_plan(self._columns)
+        self._recently_used[planned_chain.chain.number] = planned_chain
+        self._recently_used.move_to_end(planned_chain.chain.number)
+        if len(self._recently_used) > _MAX_PLANS:
+            self._recently_used.popitem(last=False)[1].drop_plan()
         return plan
 
-    def _learned(self, need: str) -> _KnownChain:
-        """The chain that knows what a record needs."""
-        asked = json.loads(need)
-        number = asked.pop("chain", None)
+    def _chain_for(self, need: str) -> _PlannedChain:
+        """The chain that covers a need; it learns the schemas if they are new."""
+        need_fields = json.loads(need)
+        number = need_fields.pop("chain", None)
         if number is not None:
-            known_chain = self._chains[int(number)]
+            planned_chain = self._chains[int(number)]
         else:
-            knows = (known_chain for known_chain in self._chains if need in known_chain.needs or known_chain.chain.knows(asked))
-            known_chain = next(knows, None) or self._with_room()
-            known_chain.needs.add(need)
-        if number is not None or not known_chain.chain.knows(asked):
-            known_chain.learn(asked)
-        return known_chain
+            knows = (
+                planned_chain
+                for planned_chain in self._chains
+                if need in planned_chain.needs or planned_chain.chain.knows(need_fields)
+            )
+            planned_chain = next(knows, None) or self._chain_with_room()
+            planned_chain.needs.add(need)
+        if number is not None or not planned_chain.chain.knows(need_fields):
+            planned_chain.learn(need_fields)
+        return planned_chain
 
-    def _with_room(self) -> _KnownChain:
+    def _chain_with_room(self) -> _PlannedChain:
         if self._chains[-1].chain.is_full:
-            self._chains.append(_KnownChain(self._chain.another(len(self._chains))))
+            self._chains.append(_PlannedChain(self._chain.new_chain(len(self._chains))))
         return self._chains[-1]
 
-    def _make(self) -> Any | str:
+    def _create_plan(self) -> Any | str:
         return self._chain.plan(self._columns)
 
     @cached_property
-    def _chains(self) -> list[_KnownChain]:
-        return [_KnownChain(self._chain)]
+    def _chains(self) -> list[_PlannedChain]:
+        return [_PlannedChain(self._chain)]
 
     @cached_property
     def _columns(self) -> DataFrame:
@@ -163,30 +165,27 @@ class FeedPlans:
         return self._chain_of(self._columns)
 
     def _key(self) -> bytes | None:
-        if self._made_from is None:
+        if self._inputs is None:
             return None
         try:
-            return pickle.dumps(self._made_from)
+            return pickle.dumps(self._inputs)
         except Exception:  # a user's own transform or converter may hold anything
             return None
 
 
 def source_plans(spark: SparkSession, plan: TaskPlan, source: FeedSource) -> FeedPlans:
-    """Those of a source task."""
-    made_from = (source.record_key, plan.source_key_converter, plan.source_value_converter, *_chain_parts(plan))
+    """The plans of a source task."""
+    inputs = (source.record_key, plan.source_key_converter, plan.source_value_converter, *_chain_parts(plan))
     return FeedPlans(
         spark,
         lambda columns: FeedChain(source_steps(plan, record := source.record(columns)), record),
         plan.converters,
-        None if source.record_key is None or _registers(plan.converters) else made_from,
+        None if source.record_key is None or _registers(plan.converters) else inputs,
     )
 
 
 def sink_plans(spark: SparkSession, plan: SinkPlan, writers: Writers, written: Mapping[str, Sql]) -> FeedPlans:
-    """Those of the task of a sink that writes to Kafka.
-
-    writers: what makes keys, values and headers; written: see `FeedChain`.
-    """
+    """The plans of the task of a sink that writes to Kafka. writers: of keys, values and headers; written: see `FeedChain`."""
     return FeedPlans(
         spark,
         lambda columns: FeedChain(sink_steps(plan, writers), sink_record(columns), written),
@@ -196,7 +195,7 @@ def sink_plans(spark: SparkSession, plan: SinkPlan, writers: Writers, written: M
 
 
 def _registers(writing: Writers) -> bool:
-    """Whether the chain's writers know the schemas of the chain that they were compiled for, as those with a registry do."""
+    """Whether writers register schemas: then they keep those of the chain they were compiled for."""
     return writing.key.registers or writing.value.registers
 
 

@@ -1,8 +1,8 @@
 """One run of a feed: from explicit offsets until it is stopped or fails.
 
-The lane reads, transforms and writes (`headrace.spark.plane`); this side answers what it asks for, in the order that delivery has
-everywhere: a topic exists with its rule's settings before its first record (KIP-158), an offset is stored only for what is
-acknowledged, and a topic is active once a record is in it (KIP-558).
+The lane reads, transforms and writes (`headrace.spark.plane`); this side serves its requests in the order of all deliveries: a
+topic exists with its rule's settings before its first record (KIP-158), an offset is stored only for acknowledged records, and a
+topic is active once a record is in it (KIP-558).
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
-"""Offsets are stored soon; later where many feeds of the process do so, as each asks the brokers, and with many partitions."""
+_STORE_S, _MAX_STORE_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
+"""The interval of storing offsets is short; it grows with the number of feeds and partitions, as each store is a request."""
 _DRAIN_S, _CHECK_S, _FEEDS_PER_CHECK_S = 15.0, 15.0, 5
-_REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
+_MAX_REQUESTS, _REQUEST_WINDOW_S, _MAX_PAUSE_S = 20, 60.0, 2.0
 
 
 @dataclass(frozen=True)
 class FeedDependencies:
-    """What a run needs of its task and worker."""
+    """Objects of the task and the worker that a run uses."""
 
     name: str
     """`<connector>-<task>`."""
@@ -62,27 +62,27 @@ class FeedDependencies:
     stopping: threading.Event
     exactly: ExactlyOnce | None = None
     letter_producer: Mapping[str, str] | None = None
-    """Java settings of the producer of dead letters, None: they are written by `producer`."""
+    """Java settings of the producer of dead letters; None: `producer` writes them."""
     file: str | None = None
-    """Where the records go as lines, empty: to the standard output; None: `producer` writes them to topics."""
+    """File that gets the records as lines, empty: standard output; None: `producer` writes them to topics."""
 
 
 class SmallerBatchesError(Exception):
-    """A topic takes smaller batches than the producer of the feed's lane sends: the feed is to move to another lane."""
+    """A topic accepts only smaller batches than the lane's producer sends: the feed has to move to another lane."""
 
 
 class FeedRun:
-    """Has a lane copy what a task reads; `batches` counts the times that offsets were stored."""
+    """Runs the feed of a task in a lane; `batches` counts how often offsets were stored."""
 
     def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
-        self._known: dict[str, DestinationTopic] = {}
-        self._schemas = FeedSchemas(plans, self._woken)
-        self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
+        self._descriptions: dict[str, DestinationTopic] = {}
+        self._schemas = FeedSchemas(plans, self._wake)
+        self._requested_at: dict[str, list[float]] = {}  # times at which a known topic was requested again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
         self._counts = feeds.FeedCounts()
-        self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
+        self._batch_bytes: int | None = None  # the largest batch that all topics accept, if it is less than configured
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
@@ -90,10 +90,9 @@ class FeedRun:
         self.batches = 0
 
     def run(self, spark: SparkSession, plan: Any) -> None:
-        """Run until `stop`, or until the task is to be opened again (`FeedOwner.look`); raises what ended the feed: an error of
-        headrace.
+        """Run until `stop`, or until the task has to be opened again (`FeedOwner.needs_reopening`).
 
-        plan: the first of the chain (`FeedPlans.first`).
+        Raises the HeadraceError that ended the feed. plan: `FeedPlans.first`.
         """
         data_plane = plane.data_plane(spark)
         while True:
@@ -103,24 +102,27 @@ class FeedRun:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
                 self._drain(handle, _DRAIN_S)
-                self._schemas.settle()
-                plan = self._plans.again()
+                self._schemas.wait_until_idle()
+                plan = self._plans.latest()
             finally:
                 self._schemas.give_up()
                 data_plane.forget(handle)
 
     def stop(self, timeout_s: float) -> None:
-        """Read no more; what is in flight gets `timeout_s` to be acknowledged, and its offsets to be stored. Returns at once."""
-        self._deadline = time.monotonic() + timeout_s
-        self._woken()
+        """Stop reading; records in flight have `timeout_s` to be acknowledged, and their offsets to be stored.
 
-    def _woken(self) -> None:
+        Returns at once.
+        """
+        self._deadline = time.monotonic() + timeout_s
+        self._wake()
+
+    def _wake(self) -> None:
         if self._handle is not None:
             self._handle.wake()
 
     def _feed(self) -> Feed:
         needs, exactly = self._needs, self._needs.exactly
-        self._know_dead_letters()
+        self._ensure_dead_letters()
         producer = lane_producer(needs.producer, self._batch_bytes, transactions=exactly is not None)
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
@@ -139,7 +141,7 @@ class FeedRun:
                 FeedPartition(t, p, offset, source.destination(t), stores.get((t, p), ()))
                 for (t, p), offset in sorted(positions.items())
             ],
-            targets=[self._target(topic) for topic in self._known],
+            targets=[self._target(topic) for topic in self._descriptions],
             tolerates=needs.tolerance.all,
             letters=needs.tolerance.dead_letters is not None and needs.tolerance.all,
             files=source.files,
@@ -149,13 +151,13 @@ class FeedRun:
             commit_ms=task.context.interval_ms or 0,
         )
 
-    def _know_dead_letters(self) -> None:
-        """See that the dead letter topic exists; one that the feed's own producer writes to is one of its targets."""
+    def _ensure_dead_letters(self) -> None:
+        """Ensure the dead letter topic; if the feed's own producer writes it, it is one of its targets."""
         needs, letters = self._needs, self._needs.tolerance.dead_letters
-        if letters is None or letters.topic in self._known or needs.letter_producer is not None or not needs.tolerance.all:
+        if letters is None or letters.topic in self._descriptions or needs.letter_producer is not None or not needs.tolerance.all:
             return
         needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
-        self._known[letters.topic] = needs.ports.look_up(letters.topic)
+        self._descriptions[letters.topic] = needs.ports.look_up(letters.topic)
 
     def _follow(self, handle: Handle, data_plane: DataPlane) -> None:
         removed = False
@@ -165,7 +167,7 @@ class FeedRun:
                 handle.remove()
             update = handle.update(self._wait_s(data_plane, removed))
             if update is not None:
-                self._take(handle, update)
+                self._apply(handle, update)
                 if update.failure is not None:
                     self._fail(handle, update)
                 if update.ended:
@@ -176,8 +178,8 @@ class FeedRun:
             if self._is_due(data_plane):
                 self._store()
             if not removed:
-                for plan, known in self._schemas.ready():
-                    handle.replace(plan, known)
+                for plan, needs in self._schemas.ready():
+                    handle.replace(plan, needs)
             if time.monotonic() >= self._check_at(data_plane):
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.needs_reopening()
@@ -193,15 +195,15 @@ class FeedRun:
 
     def _store_at(self, data_plane: DataPlane) -> float:
         pause_s = _STORE_S + data_plane.size() / _FEEDS_PER_S + len(self._acknowledged) / _PARTITIONS_PER_S
-        pause_s = min(_STORE_MOST_S, pause_s)
+        pause_s = min(_MAX_STORE_S, pause_s)
         return common_moment(self._stored_at, pause_s, pause_s / _STORE_STEPS)
 
     def _check_at(self, data_plane: DataPlane) -> float:
         pause_s = min(_CHECK_S + data_plane.size() / _FEEDS_PER_CHECK_S, self._needs.task.check_interval_s)
         return common_moment(self._checked_at, pause_s, pause_s)
 
-    def _take(self, handle: Handle, update: Update) -> None:
-        """What an update says, but for failures."""
+    def _apply(self, handle: Handle, update: Update) -> None:
+        """Handle an update, except its failure."""
         self._record_metrics(update)
         self._acknowledge(update)
         if update.failures:
@@ -218,14 +220,14 @@ class FeedRun:
             self._check_topics(handle)
 
     def _acknowledge(self, update: Update) -> None:
-        """Take note of how far its partitions have come."""
+        """Keep the acknowledged positions of its partitions."""
         for partition in update.partitions:
             self._acknowledged[partition.topic, partition.partition] = partition.next
         if update.partitions:
             self._needs.task.acknowledged(update.partitions)
 
     def _record_metrics(self, update: Update) -> None:
-        """Measure what has happened since the last update."""
+        """Record the difference from the last update in the metrics."""
         now, before, tolerance = time.monotonic(), self._counts, self._needs.tolerance
         counts = self._counts = update.counts
         failed = counts.failed - before.failed
@@ -252,23 +254,23 @@ class FeedRun:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
 
     def _add_target(self, handle: Handle, topic: str) -> None:
-        """The feed has a record for a topic that it does not know, or that had too few partitions. Raises HeadraceError."""
+        """Add or update a topic that the feed has requested: unknown, or with too few partitions. Raises HeadraceError."""
         ports = self._needs.ports
-        before = self._known.get(topic)
+        before = self._descriptions.get(topic)
         if before is None:
             if self._needs.exactly is not None:
                 self._needs.exactly.check([topic])
             ports.ensure_topics([topic])
         else:
             ports.renew_topics([topic])
-        known = self._known[topic] = self._found(topic)
-        if known == before:
-            self._repeated(topic, known)
-        self._fit(known)
+        description = self._descriptions[topic] = self._look_up(topic)
+        if description == before:
+            self._back_off(topic, description)
+        self._check_batch_size(description)
         handle.update_topic(self._target(topic))
 
-    def _found(self, topic: str) -> DestinationTopic:
-        """A topic that exists; one that an earlier run has found, and that was deleted since, is created again if it may be."""
+    def _look_up(self, topic: str) -> DestinationTopic:
+        """Describe a topic; one that was deleted since an earlier run is recreated if allowed."""
         ports = self._needs.ports
         try:
             return ports.look_up(topic)
@@ -277,52 +279,54 @@ class FeedRun:
                 raise
             return ports.look_up(topic)
 
-    def _repeated(self, topic: str, known: DestinationTopic) -> None:
-        """The feed asks for a topic that is as it was: wait a little, as brokers have to hear of a topic that was created again.
+    def _back_off(self, topic: str, description: DestinationTopic) -> None:
+        """Pause after a request for an unchanged topic: the metadata of a recreated topic may not have reached all brokers.
 
-        Raises RetriableError if that does not help for long.
+        Raises RetriableError after too many requests.
         """
         now = time.monotonic()
-        times = self._asked[topic] = [at for at in self._asked.get(topic, []) if now - at < _REPEAT_S] + [now]
-        self._needs.stopping.wait(min(_LONGEST_PAUSE_S, 0.2 * len(times)))
-        if len(times) >= _REPEATS:
+        times = self._requested_at[topic] = [at for at in self._requested_at.get(topic, []) if now - at < _REQUEST_WINDOW_S] + [
+            now
+        ]
+        self._needs.stopping.wait(min(_MAX_PAUSE_S, 0.2 * len(times)))
+        if len(times) >= _MAX_REQUESTS:
             raise RetriableError(
-                f"Topic '{topic}' has {known.partitions} partitions, and a record is for one that it has not, or whose leader is "
-                "not known."
+                f"Topic '{topic}' has {description.partitions} partitions, and a record is for a partition that does not exist "
+                "or has no known leader."
             )
 
-    def _fit(self, known: DestinationTopic) -> None:
-        """Raise SmallerBatchesError if the topic may not take the batches of the lane's producer (KAFKA-8350: it splits them
-        without an end).
+    def _check_batch_size(self, description: DestinationTopic) -> None:
+        """Raise SmallerBatchesError if the topic may refuse the batches of the lane's producer, which would split them endlessly
+        (KAFKA-8350).
         """
-        limit = known.max_message_bytes or KAFKA_BATCH_BYTES
+        limit = description.max_message_bytes or KAFKA_BATCH_BYTES
         current = lane_producer(self._needs.producer, self._batch_bytes, transactions=False)["batch.size"]
         if limit < int(current):
             self._batch_bytes = limit
             raise SmallerBatchesError
 
     def _target(self, topic: str) -> feeds.Target:
-        known, counts = self._known[topic], self._routing.partition_counts
+        description, counts = self._descriptions[topic], self._routing.partition_counts
         compresses = client_value("producer", self._needs.producer, "compression.type").lower() != "none"
         return feeds.Target(
             topic=topic,
-            partitions=known.partitions,
-            max_message_bytes=0 if compresses else known.max_message_bytes or 0,
-            keeps_partition=counts is None or counts.get(topic) == known.partitions,
+            partitions=description.partitions,
+            max_message_bytes=0 if compresses else description.max_message_bytes or 0,
+            keeps_partition=counts is None or counts.get(topic) == description.partitions,
         )
 
     def _check_topics(self, handle: Handle) -> None:
-        """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""
+        """Recreate deleted topics, if allowed; called when nothing was acknowledged for a while."""
         self._topics_checked_at = time.monotonic()
         try:
-            for topic in sorted(self._needs.ports.renew_topics(self._known)):
-                self._known[topic] = self._needs.ports.look_up(topic)
+            for topic in sorted(self._needs.ports.renew_topics(self._descriptions)):
+                self._descriptions[topic] = self._needs.ports.look_up(topic)
                 handle.update_topic(self._target(topic))
-        except HeadraceError as error:  # the brokers are away, perhaps: the next look tries again
+        except HeadraceError as error:  # brokers may be unavailable: the next check retries
             log.info("target.look.failed", cause=str(error))
 
     def _store(self) -> None:
-        """Store the offsets of what is acknowledged. Raises RetriableError."""
+        """Store the offsets of acknowledged records. Raises RetriableError."""
         ends = {p: end for p, end in self._acknowledged.items() if end != self._stored.get(p)}
         if not ends:
             return
@@ -339,7 +343,7 @@ class FeedRun:
         task.offsets_stored(ends)
 
     def _drain(self, handle: Handle, timeout_s: float) -> None:
-        """Remove the feed, and wait until what is in flight is acknowledged."""
+        """Remove the feed, and wait until the records in flight are acknowledged."""
         handle.remove()
         deadline = time.monotonic() + timeout_s
         while (left := deadline - time.monotonic()) > 0:
@@ -352,45 +356,45 @@ class FeedRun:
                 return
 
     def _fail(self, handle: Handle, update: Update) -> None:
-        """The feed has failed: store what precedes it, and raise why."""
-        why = update.failure
-        assert why is not None
+        """Store the offsets before the failure, and raise its error."""
+        feed_failure = update.failure
+        assert feed_failure is not None
         if not update.ended:
             self._drain(handle, _DRAIN_S)
-        if why.kind == "record" and why.report is not None:
-            record = FailedRecord.parse(why.report)
+        if feed_failure.kind == "record" and feed_failure.report is not None:
+            record = FailedRecord.parse(feed_failure.report)
             log_failed([record], self._needs.tolerance)
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             self._store()
             raise record.error()
         self._store()
-        raise self._error(why)
+        raise self._error(feed_failure)
 
-    def _error(self, why: feeds.FeedFailure) -> HeadraceError:
-        if why.kind == "large" and why.target is not None:
-            return self._too_large(why, why.target)
-        cause = failure.Cause(why.java_class, why.message)
-        words = why.message.splitlines()[0] if why.message else why.java_class
-        where = f" ({why.place})" if why.place else ""
-        if why.target is not None:
-            text = f"Unrecoverable exception from producer send callback for a record of {why.target}{where}: {words}"
+    def _error(self, feed_failure: feeds.FeedFailure) -> HeadraceError:
+        if feed_failure.kind == "large" and feed_failure.target is not None:
+            return self._too_large(feed_failure, feed_failure.target)
+        cause = failure.Cause(feed_failure.java_class, feed_failure.message)
+        words = feed_failure.message.splitlines()[0] if feed_failure.message else feed_failure.java_class
+        where = f" ({feed_failure.place})" if feed_failure.place else ""
+        if feed_failure.target is not None:
+            text = f"Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
         else:
             text = f"Records could not be copied{where}: {words}"
         error = RetriableError(text) if failure.is_retriable_cause(cause) else ConnectError(text)
         error.__cause__ = failure.SparkError(cause)
         return error
 
-    def _too_large(self, why: feeds.FeedFailure, topic: str) -> HeadraceError:
-        before = self._known[topic].max_message_bytes or 0 if topic in self._known else 0
+    def _too_large(self, feed_failure: feeds.FeedFailure, topic: str) -> HeadraceError:
+        before = self._descriptions[topic].max_message_bytes or 0 if topic in self._descriptions else 0
         now = self._needs.ports.look_up(topic)
         if (now.max_message_bytes or 0) > before:
             return RetriableError(f"max.message.bytes of topic '{topic}' was raised to {now.max_message_bytes}.")
-        parts = "key, value and headers" if why.message else "key and value"  # refused by the broker, or here before it was sent
-        record = large_records.LargeRecord(f"{why.size} bytes of {parts}", topic, why.place or "")
-        return large_records.too_large(record, why.message) if why.message else large_records.too_large(record)
+        parts = "key, value and headers" if feed_failure.message else "key and value"  # refused by the broker, or by the producer
+        record = large_records.LargeRecord(f"{feed_failure.size} bytes of {parts}", topic, feed_failure.place or "")
+        return large_records.too_large(record, feed_failure.message) if feed_failure.message else large_records.too_large(record)
 
 
 def summary(ends: Mapping[Partition, int]) -> str:
-    """Where partitions have come to, in words, at most five of them."""
+    """The positions of partitions in words, at most five of them."""
     words = [f"{topic}-{partition} to offset {end - 1}" for (topic, partition), end in sorted(ends.items())]
     return ", ".join(words[:5]) + (f" and {len(words) - 5} more partitions" if len(words) > 5 else "")

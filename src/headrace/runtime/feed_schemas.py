@@ -1,4 +1,4 @@
-"""Finds out what a feed's records need of schemas, beside the feed: a registry may be silent for minutes."""
+"""Learns the schemas of a feed's records on a thread beside the feed: a registry may not answer for minutes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from headrace.runtime.feed_plans import FeedPlans
 
 log = structlog.get_logger(__name__)
 
-_RENEW_S = 1.0  # the shortest time between two looks whether there are newer schemas
+_RENEW_S = 1.0  # the shortest interval of checks for newer schemas
 
 Plans = list[tuple[Any, list[str]]]
 
 
 class FeedSchemas:
-    """What one run of a feed learns of schemas, one thing after another. Called by the run's thread."""
+    """Learns the schemas of one run of a feed, one request after another. Called by the run's thread."""
 
     def __init__(self, plans: FeedPlans, wake: Callable[[], None]) -> None:
-        """wake: called, on another thread, once `ready` has something."""
+        """wake: called, on another thread, once `ready` has new plans."""
         self._plans, self._wake = plans, wake
-        self._needs: dict[str, None] = {}  # see FeedPlans.after
+        self._needs: dict[str, None] = {}  # see FeedPlans.plans_for
         self._learning: _Learning | None = None
         self._learn_at, self._backoff = math.inf, Backoff()
         self._renewed_at = -math.inf
@@ -45,29 +45,29 @@ class FeedSchemas:
         return max(self._plans.renew_at, self._renewed_at + _RENEW_S)
 
     def need(self, needs: Iterable[str]) -> None:
-        """Records need these; where the registry is away, partitions that have them wait, the others go on."""
+        """Add needs of records; while the registry is unavailable, only the partitions with these records wait."""
         self._needs |= dict.fromkeys(needs)
         self._learn_at = min(self._learn_at, time.monotonic())
 
     def ready(self) -> Plans:
-        """Chains that have learned something, as `FeedPlans.after` has them; begins with what is due. Raises ConnectError."""
-        found: Plans = []
+        """Plans with new schemas, as from `FeedPlans.plans_for`; starts the next request if it is due. Raises ConnectError."""
+        plans: Plans = []
         if self._learning is not None and self._learning.plans.done():
             learning, self._learning = self._learning, None
-            found = self._taken(learning)
+            plans = self._result_of(learning)
         if self._learning is None and time.monotonic() >= self.due_at:
             self._begin()
-        return found
+        return plans
 
-    def settle(self) -> None:
-        """Wait for no registry any more, and until nothing is being learned: the plans are the caller's."""
+    def wait_until_idle(self) -> None:
+        """Cancel a wait for the registry, and return once nothing is being learned: then the caller may use the plans."""
         if self._learning is not None:
             self._learning.given_up.set()
             wait([self._learning.plans])
             self._learning = None
 
     def give_up(self) -> None:
-        """Wait for no registry any more; returns at once."""
+        """Cancel a wait for the registry; returns at once."""
         if self._learning is not None:
             self._learning.given_up.set()
 
@@ -78,9 +78,9 @@ class FeedSchemas:
             self._learning = _Learning(self._plans.renewed, [], self._wake)
         else:
             self._learn_at = math.inf
-            self._learning = _Learning(lambda: self._plans.after(needs), needs, self._wake)
+            self._learning = _Learning(lambda: self._plans.plans_for(needs), needs, self._wake)
 
-    def _taken(self, learning: _Learning) -> Plans:
+    def _result_of(self, learning: _Learning) -> Plans:
         try:
             plans = learning.plans.result()
         except RetriableError as error:
@@ -97,7 +97,7 @@ class FeedSchemas:
 
 
 class _Learning:
-    """Learns something, beside the run; it begins at once."""
+    """One request, on a thread of its own that starts at once."""
 
     def __init__(self, learn: Callable[[], Plans], needs: list[str], wake: Callable[[], None]) -> None:
         self.needs, self.given_up = needs, threading.Event()

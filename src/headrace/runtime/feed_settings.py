@@ -1,4 +1,4 @@
-"""The settings of a lane's clients. Feeds with equal ones share lanes: what is one task's alone is left out."""
+"""The settings of a lane's clients. Feeds with equal settings share lanes: settings of a single task are left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONSUMER = {
     # partitions only, which a broker keeps for as long as they have nothing. One busy feed among thirty idle ones copied
     # 47,000 records of 200 bytes in a second with Kafka's way, and copies 300,000.
     "max.poll.records": "20000",
-    # What one poll may take beyond what a lane lets be on its way (32 MiB) is to fit into `buffer.memory` below.
+    # One poll beyond a lane's limit of bytes in flight (32 MiB) has to fit into `buffer.memory` below.
     "fetch.max.bytes": str(16 << 20),
 }
 _NOT_FOR_CONSUMER = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", *_OWN}
@@ -48,8 +48,8 @@ def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
 def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:
     """Java producer settings of a lane, from those of a task (`headrace.runtime.plan.TaskPlan.producer`).
 
-    batch_bytes: the largest batch that the task's topics take, None: not known to matter; transactions: the producer is the
-    task's alone, and may wait for its transaction as long as Kafka's clients do.
+    batch_bytes: the largest batch that the task's topics accept, None: no limit known; transactions: the producer serves this
+    task only, and may block as long as Kafka's clients do.
     """
     chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_PRODUCER}
     if is_default_client_id(chosen.get("client.id", "")):

@@ -1,8 +1,8 @@
-"""How the records of a hosted task become those that are written: by Kafka Connect's own classes, or through Spark.
+"""Decides who converts and transforms the records of a hosted task: Kafka Connect's own classes, or Spark.
 
-Where there is nothing for Spark to do, Kafka Connect's own classes run the task, at the cost that a Kafka Connect worker has.
-Else transforms in Java, and Kafka's own, are applied by the host as long as none of headrace's stands before them; it hands the
-records over as JSON with schemas, which the compiled chain reads, or as final bytes if no transform is left.
+Without work for Spark, Kafka Connect's own classes run the task, at the cost of a Kafka Connect worker. Otherwise the host
+applies Java's and Kafka's transforms up to headrace's first one; it hands the records over as JSON with schemas, which the
+compiled chain reads, or as final bytes if no transform remains.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.stages import Stage
 
 _WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"schemas.enable": "true"}}
-_IN_CONNECT = "org.apache.kafka.connect."
-"""What is called so is on the host's own class path."""
-_OF_KAFKA = "org.apache.kafka.connect.transforms."
-_NOT_IN_JAVA = "it is headrace's own, and cannot run in a sink connector that is written in Java"
-_OF_SINKS = ("name", "connector.class", "topics", "topics.regex", "errors.")
-_OF_SOURCES = ("name", "connector.class", "errors.", "topic.creation.")
-"""The settings of a connector, or prefixes of theirs, that Kafka Connect's own classes read."""
+_CONNECT_PACKAGE = "org.apache.kafka.connect."
+"""Prefix of classes on the host's own class path."""
+_KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
+_PYTHON_ONLY = "it is a Python class of headrace, and cannot run in a sink connector that is written in Java"
+_SINK_SETTINGS = ("name", "connector.class", "topics", "topics.regex", "errors.")
+_SOURCE_SETTINGS = ("name", "connector.class", "errors.", "topic.creation.")
+"""Settings of a connector, or their prefixes, that Kafka Connect's own classes read."""
 
 
 def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[TaskPlan, Conversion]:
-    """The plan of a task whose records the host polls and Spark delivers, and what the host does before.
+    """The plan of a task whose records the host polls and Spark delivers, and the conversion in the host.
 
     plan: as for any source; config: the connector's, resolved. Raises ConfigError.
     """
@@ -72,10 +72,10 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
 
 
 def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients] | None:
-    """What a source task run by Kafka Connect's own classes is started with; None where Spark has work to do on its records.
+    """The conversion and clients of a source task run by Kafka Connect's own classes; None if its records need Spark.
 
-    That is: transforms and converters of headrace's own, dead letters, which Kafka Connect has none of for sources, and
-    transactions. As `plan_polled`.
+    Spark is needed for headrace's transforms and converters, for dead letters, which Kafka Connect does not have for sources,
+    and for transactions. Parameters as for `plan_polled`.
     """
     converters = _converters(config, worker)
     in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
@@ -84,40 +84,47 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages = [_stage(stage, config) for stage in plan.stages]
     conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
-    return conversion, HostedClients(_settings_of(config, *_OF_SOURCES), plan.producer, plan.admin)
+    return conversion, HostedClients(_settings_of(config, *_SOURCE_SETTINGS), plan.producer, plan.admin)
 
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients]:
-    """What a hosted sink task is started with. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
+    """The conversion and clients of a hosted sink task.
+
+    plan: as for any sink; config: the connector's, resolved. Raises ConfigError.
+    """
     key, value, header = _converters(config, worker)
-    converters = (_on_path(key, Kind.CONVERTER), _on_path(value, Kind.CONVERTER), _on_path(header, Kind.HEADER_CONVERTER))
+    converters = (
+        _from_plugin_path(key, Kind.CONVERTER),
+        _from_plugin_path(value, Kind.CONVERTER),
+        _from_plugin_path(header, Kind.HEADER_CONVERTER),
+    )
     for option, settings in zip(("key.converter", "value.converter", "header.converter"), converters, strict=True):
         if not _in_java(settings):
-            raise ConfigError.invalid(option, settings["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
+            raise ConfigError.invalid(option, settings["class"], f"{_PYTHON_ONLY}; use a converter in Java, on plugin.path")
     for stage in plan.stages:
         if not _runs_in_host(stage):
             name = config[f"transforms.{stage.alias}.type"]
-            raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
+            raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_PYTHON_ONLY}; leave it out")
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages = [_stage(stage, config) for stage in plan.stages]
     conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
-    settings = _settings_of(config, *_OF_SINKS)
+    settings = _settings_of(config, *_SINK_SETTINGS)
     return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
 
 
 def _leading(stages: Sequence[Stage], *, all_of_kafka: bool) -> int:
-    """How many stages, from the first on, the host applies: those in Java, and what stands before or between them of Kafka's own.
+    """How many stages, from the first on, the host applies: those in Java, and Kafka's before or between them.
 
-    all_of_kafka: also Kafka's own that follow.
+    all_of_kafka: also Kafka's after them.
     """
-    can = list(takewhile(_runs_in_host, stages))
-    return len(can) if all_of_kafka else max((n for n, stage in enumerate(can, 1) if _is_java(stage)), default=0)
+    runnable = list(takewhile(_runs_in_host, stages))
+    return len(runnable) if all_of_kafka else max((n for n, stage in enumerate(runnable, 1) if _is_java(stage)), default=0)
 
 
 def _runs_in_host(stage: Stage) -> bool:
     parts = [stage.transformation, *([stage.predicate] if stage.predicate else [])]
-    return all(_is_plugin(part) or type(part).plugin_name.startswith(_OF_KAFKA) for part in parts)
+    return all(_is_plugin(part) or type(part).plugin_name.startswith(_KAFKA_TRANSFORMS) for part in parts)
 
 
 def _is_java(stage: Stage) -> bool:
@@ -129,7 +136,7 @@ def _is_plugin(part: object) -> bool:
 
 
 def _stage(stage: Stage, config: Props) -> dict[str, Any]:
-    """A stage for the host, which makes instances of its classes from the connector's configuration."""
+    """A stage for the host, which creates instances of its classes from the connector's configuration."""
     return {
         "alias": stage.alias,
         **_part(f"transforms.{stage.alias}.", stage.transformation, config),
@@ -146,14 +153,14 @@ def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
 
 
 def _settings_of(config: Props, *names: str) -> dict[str, str]:
-    """names: of settings, or what they begin with."""
+    """The settings with these names or prefixes (ending with a dot)."""
     return {
         key: value for key, value in config.items() if any(key == n or (n.endswith(".") and key.startswith(n)) for n in names)
     }
 
 
 def _converters(config: Props, worker: WorkerConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Of keys, values and headers, for the host."""
+    """The converters of keys, values and headers, for the host."""
     key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
     return key, value, _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
 
@@ -164,11 +171,11 @@ def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> d
     return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
 
 
-def _on_path(settings: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """The newest class on `plugin.path` in place of headrace's own of its name, which the host cannot run; else as it is."""
-    found = [cls for cls in plugins.java_plugins(kind) if cls.plugin_name == settings["class"]]
-    return settings if _in_java(settings) or not found else {**settings, "location": found[-1].location}
+def _from_plugin_path(settings: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    """The settings with the newest class on `plugin.path` instead of headrace's of the same name, which the host cannot run."""
+    classes = [cls for cls in plugins.java_plugins(kind) if cls.plugin_name == settings["class"]]
+    return settings if _in_java(settings) or not classes else {**settings, "location": classes[-1].location}
 
 
 def _in_java(settings: Mapping[str, Any]) -> bool:
-    return settings["location"] is not None or settings["class"].startswith(_IN_CONNECT)
+    return settings["location"] is not None or settings["class"].startswith(_CONNECT_PACKAGE)

@@ -1,4 +1,4 @@
-"""What the worker does for a task that Kafka Connect's own classes run: it looks after it and measures it."""
+"""The worker's side of a task that Kafka Connect's own classes run: polls its state and records its metrics."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class HostedWork:
         self, props: Props, task: HostedTask, hosted: tuple[Conversion, HostedClients], note_topic: Callable[[str], None],
         recorder: TaskRecorder,
     ) -> None:  # fmt: skip
-        """props: of the task; hosted: what it is started with; note_topic: takes a topic that the task has had records of."""
+        """props: of the task; hosted: its conversion and clients; note_topic: takes a topic that the task has used."""
         self._props, self._task, self._note_topic, self._recorder = props, task, note_topic, recorder
         self._figures: Mapping[str, float] = {}
-        self._stored = 0
+        self._stored_commits = 0
         conversion, clients = hosted
         store = clients.store
         self._names = _SINK if store is None else _SOURCE
@@ -56,57 +56,60 @@ class HostedWork:
     @property
     def batches(self) -> int:
         """How often offsets were committed."""
-        return self._stored + int(self._figures.get(_COMMITTED, 0))
+        return self._stored_commits + int(self._figures.get(_COMMITTED, 0))
 
     def prepare(self) -> None:
-        """Nothing: the task has started by then."""
+        """Do nothing: the task is started already."""
 
     def once(self) -> float:
-        """Look at the task; raises what has ended it."""
-        answer = self._task.state()
-        for topic in sorted(answer.topics):
+        """Poll the task's state; raises the error that ended it."""
+        state = self._task.state()
+        for topic in sorted(state.topics):
             self._note_topic(topic)
-        before, self._figures = self._figures, answer.figures
-        self._measure(lambda name: max(0, int(answer.figures.get(name, 0) - before.get(name, 0))))
+        before, self._figures = self._figures, state.figures
+        self._measure(lambda name: max(0, int(state.figures.get(name, 0) - before.get(name, 0))))
         return 0.0
 
     def end(self, timeout_s: float) -> None:
-        """Stop it."""
+        """Stop the task."""
         self._task.end(timeout_s)
 
     def cut_off(self) -> None:
-        """It commits nothing any more by then."""
+        """Do nothing: a stopped task commits no offsets."""
 
     def close(self) -> None:
-        """Nothing is kept here."""
+        """Do nothing: there are no resources."""
 
     def _store(self, store: Callable[[Offsets], None], offsets: Offsets) -> None:
         begun, ok = time.monotonic(), False
         try:
             store(offsets)
             ok = True
-            self._stored += 1
+            self._stored_commits += 1
         finally:
             self._recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
 
-    def _measure(self, more: Callable[[str], int]) -> None:
-        """more: by how much a total has grown; a task that was started elsewhere counts from zero."""
+    def _measure(self, growth: Callable[[str], int]) -> None:
+        """Record the metrics.
+
+        growth: of a total, by name; the totals of a task that was started on another worker begin at zero.
+        """
         figures, names, record = self._figures, self._names, self._recorder.record
         if names is _SINK:
             record(Assigned(int(figures.get("partition-count", 0))))
-        if more(names.read):
+        if growth(names.read):
             record(
                 Batch(
-                    read=more(names.read),
-                    written=more(names.written),
+                    read=growth(names.read),
+                    written=growth(names.written),
                     took_ms=figures.get(names.took, 0.0),
-                    failed=more("total-record-failures"),
-                    skipped=more("total-records-skipped"),
-                    logged=more("total-errors-logged"),
-                    letters=more("deadletterqueue-produce-requests"),
+                    failed=growth("total-record-failures"),
+                    skipped=growth("total-records-skipped"),
+                    logged=growth("total-errors-logged"),
+                    letters=growth("deadletterqueue-produce-requests"),
                 )
             )
-        if more(_RETRIED):
-            record(Retried(more(_RETRIED)))
-        for _ in range(more(_COMMITTED)):
+        if growth(_RETRIED):
+            record(Retried(growth(_RETRIED)))
+        for _ in range(growth(_COMMITTED)):
             record(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))

@@ -1,4 +1,4 @@
-"""Makes the plugins of `plugin.path` known beside headrace's own: a Python class for each, which asks the Java class."""
+"""Registers the plugins of `plugin.path` beside headrace's own: a Python adapter class for each Java class."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ _TASK_SETTINGS = (
 
 
 def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None:
-    """Scan the `plugin.path` of a worker's properties, and make known what is there, in place of what was known before.
+    """Scan the `plugin.path` of a worker's properties, and register its plugins in place of earlier ones.
 
-    spark: the process's session, in whose JVM the plugins run; it is not asked for here. Raises ConnectError and SetupError as
-    `headrace.spark.plugin_scan.scan` does. Without `plugin.path` nothing is fetched, started or changed.
+    spark: returns the session in whose JVM the plugins run; not called here. Raises ConnectError and SetupError as
+    `headrace.spark.plugin_scan.scan` does. Does nothing without `plugin.path`.
     """
-    scanned = _scanned(props)
+    scanned = _scan(props)
     if scanned is None:
         return
     for problem in scanned.problems:
         log.error("plugins.unusable", problem=str(problem))
-    ordered = _adapters(scanned, _of_tasks(props), spark)
+    ordered = _adapters(scanned, _task_settings(props), spark)
     for cls in ordered:
-        if has_own(cls.plugin_name, cls.plugin_kind):
+        if is_built_in(cls.plugin_name, cls.plugin_kind):
             log.info("plugins.shadowed", plugin=cls.plugin_name, location=cls.location, meaning=why_shadowed(cls.plugin_name))
     plugins.set_java_plugins(ordered)
 
 
 def install_config_providers(props: Mapping[str, str]) -> None:
-    """Make known the config providers on `plugin.path`, which the worker's other properties may need. As `install`."""
-    scanned = _scanned(props) if props.get("config.providers") else None
+    """Register the config providers on `plugin.path`, which the worker's other properties may need. As `install`."""
+    scanned = _scan(props) if props.get("config.providers") else None
     if scanned is not None:
         adapters = _adapters(scanned, {}, session)
         plugins.set_java_plugins([cls for cls in adapters if cls.plugin_kind == Kind.CONFIG_PROVIDER])
 
 
-def _scanned(props: Mapping[str, str]) -> plugin_scan.Scan | None:
+def _scan(props: Mapping[str, str]) -> plugin_scan.Scan | None:
     path = parse_list(str(props.get("plugin.path") or ""))
     return plugin_scan.scan(path, WorkerConfig.definition().value("plugin.discovery", props)) if path else None
 
@@ -84,13 +84,13 @@ def _adapters(scanned: plugin_scan.Scan, worker: Mapping[str, str], spark: Calla
     return ordered
 
 
-def _of_tasks(props: Mapping[str, str]) -> dict[str, str]:
+def _task_settings(props: Mapping[str, str]) -> dict[str, str]:
     """The worker's properties that tasks in Java read."""
     return {name: str(props[name]) for name in _TASK_SETTINGS if props.get(name) is not None}
 
 
-def has_own(name: str, kind: Kind) -> bool:
-    """Whether headrace itself has a class of this full name."""
+def is_built_in(name: str, kind: Kind) -> bool:
+    """Whether headrace has a plugin class of this full name."""
     try:
         return plugins.find(name, kind) not in plugins.java_plugins()
     except (NotFoundError, ConnectError):
@@ -98,7 +98,7 @@ def has_own(name: str, kind: Kind) -> bool:
 
 
 def why_shadowed(name: str) -> str:
-    """What is to be said of a class on `plugin.path` that headrace has itself."""
+    """Why a class on `plugin.path` that headrace has itself is not used, for logs."""
     return f"headrace has {name} itself and runs its own"
 
 

@@ -1,4 +1,4 @@
-"""Keys and values of sources that have no bytes, as they stand in dead letters, and back."""
+"""Encodes keys and values of sources that are not bytes for dead letters, and decodes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NESTED, _RECORD = ("struct", "array", "map"), "record"
 
 
 def as_bytes(column: Sql, kind: str | DataType) -> Sql:
-    """What a source gave, as bytes: text in UTF-8, columns of other types as text, structs, arrays and maps as JSON."""
+    """A source's key or value as bytes: text in UTF-8, structs, arrays and maps as JSON, other types as their text."""
     if isinstance(kind, str):
         return f"cast({column} as binary)"
     name = kind.simpleString()
@@ -28,7 +28,7 @@ def as_bytes(column: Sql, kind: str | DataType) -> Sql:
 
 
 def from_bytes(data: Column, type_: DataType) -> Column:
-    """The column of this type that `as_bytes` has written. Spark refuses maps whose keys are no text."""
+    """The column of this type that `as_bytes` has encoded. Spark refuses maps whose keys are not text."""
     from pyspark.sql import functions as F
 
     name = type_.simpleString()
@@ -39,17 +39,17 @@ def from_bytes(data: Column, type_: DataType) -> Column:
 
 
 def type_text(type_: DataType) -> str:
-    """A type as a dead letter has it in its headers."""
+    """A type as text, for the headers of a dead letter."""
     from pyspark.sql.types import StructField, StructType
 
     return StructType([StructField(_RECORD, type_)]).json()
 
 
 def type_of(text: str) -> DataType:
-    """The type that `type_text` has written. Raises ValueError for any other text."""
+    """The type from the text of `type_text`. Raises ValueError for any other text."""
     from pyspark.sql.types import StructType
 
     try:
         return StructType.fromJson(json.loads(text))[_RECORD].dataType
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{text[:100]!r} is no type of Spark") from error
+        raise ValueError(f"{text[:100]!r} is not a Spark type") from error

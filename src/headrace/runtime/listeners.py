@@ -1,4 +1,4 @@
-"""Addresses of the REST server: where it listens, and under what name other workers and clients reach it."""
+"""Addresses of the REST server: those it listens on, and the one advertised to other workers and clients."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The worker's log: one line an event, with the connector and task that it is about, to standard error.
+"""The worker's log: one line for each event, with its connector and task, on standard error.
 
-Kafka client errors and uvicorn's go through Python's own logging and come out in the same form. The level is `HEADRACE_LOG_LEVEL`
+Errors of Kafka clients and of uvicorn go through Python's logging and have the same format. The level is `HEADRACE_LOG_LEVEL`
 (INFO), and REST's `/admin/loggers` changes it by logger while the worker runs. The last lines about each connector are kept for
 REST as well (`recent_logs`).
 """
@@ -19,7 +19,7 @@ from headrace.runtime.recent_logs import RECENT
 
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
-    """Set up logging of the process, called once by what starts it; stream: where lines go, standard error if None."""
+    """Set up logging of the process; call it once at the start. stream: output, standard error if None."""
     shared = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -50,5 +50,5 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Leave out the bridge to the JVM, which logs a traceback, some of them on the root logger, for what a task reports."""
+    """Filter out Py4J, which logs a traceback, sometimes on the root logger, for errors that tasks report themselves."""
     return not record.name.startswith("py4j") and "py4j" not in record.pathname

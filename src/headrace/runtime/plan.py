@@ -1,7 +1,7 @@
-"""From configurations to what a task will do: a value, made without touching a network, a clock or Spark.
+"""The plan of a source task, from configurations: a value, computed without network, clock or Spark.
 
-The worker's settings, the connector's and the task's come together here: client settings by Kafka Connect's order of precedence
-(built-in, worker `producer.`…, connector `producer.override.`…), converters, the rules for new topics.
+The settings of worker, connector and task are merged here: client settings by Kafka Connect's order of precedence (built-in,
+worker `producer.`…, connector `producer.override.`…), converters, the rules for new topics.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from headrace.transforms.stages import Stage, stages
 
 _PRODUCER_ID = "connector-producer-"
 CONSUMER_ID, LETTER_PRODUCER_ID = "connector-consumer-", "connector-dlq-producer-"
-"""What comes before connector and task in the `client.id` of a sink task's clients."""
+"""Prefixes of the `client.id` of a sink task's clients."""
 
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What one source task will do."""
+    """All settings of one source task."""
 
     connector: str
     task: int
-    """`connector`, `task`: who."""
+    """`connector`, `task`: name and number."""
     props: Props
     """The task configuration."""
     producer: Mapping[str, str]
     admin: Mapping[str, str]
     """`producer`, `admin`: Java client settings for the destination."""
     creation: TopicCreation | None
-    """The rules for new topics, None when Connect creates none for this connector."""
+    """The rules for new topics; None if Connect creates no topics for this connector."""
     key_converter: Converter
     value_converter: Converter
     header_converter: HeaderConverter
-    """`key_converter`, `value_converter`, `header_converter`: for what is written."""
+    """`key_converter`, `value_converter`, `header_converter`: of written records."""
     source_key_converter: Converter | None
     source_value_converter: Converter | None
-    """`source_key_converter`, `source_value_converter`: for bytes that are read, None where they stay bytes."""
+    """`source_key_converter`, `source_value_converter`: of bytes that are read; None: they stay bytes."""
     stages: tuple[Stage, ...]
     """The chain."""
     tolerance: Tolerance
-    """Of records that fail."""
+    """The handling of failed records."""
     losses: DataLossTopic
-    """Where it is written down what the source has lost."""
+    """The topic for data losses of the source."""
 
     @property
     def converters(self) -> Converters:
-        """Those of what is written."""
+        """The converters of written records."""
         return Converters(self.key_converter, self.value_converter, self.header_converter)
 
     @property
     def all_converters(self) -> list[object]:
-        """Those of what is read, too."""
+        """The converters of read and written records."""
         read = self.source_key_converter, self.source_value_converter
         return [self.key_converter, self.value_converter, self.header_converter, *read]
 
@@ -72,7 +72,7 @@ class TaskPlan:
 def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, props: Props, worker: WorkerConfig) -> TaskPlan:
     """The plan of a source task.
 
-    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
+    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, if one is invalid.
     """
     config: Props = settings.originals
     clients = client_settings(f"{_PRODUCER_ID}{name}-{task}", "producer", config, worker)
@@ -97,7 +97,7 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
 
 
 def is_default_client_id(client_id: str) -> bool:
-    """Whether a task's client has the `client.id` that Kafka Connect gives it, and nobody has chosen another one."""
+    """Whether this is Kafka Connect's default `client.id` of a task's client."""
     return client_id.startswith((_PRODUCER_ID, CONSUMER_ID, LETTER_PRODUCER_ID))
 
 
@@ -109,14 +109,14 @@ def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConf
 def converter(option: str, config: Props, worker: WorkerConfig) -> Converter:
     """The converter of this option (`key.converter`, `value.converter`).
 
-    If the connector names one, only the connector's settings count for it; else the worker's do. Raises ConfigError.
+    If the connector names one, only the connector's settings apply to it; else the worker's do. Raises ConfigError.
     """
     name, settings = converter_settings(option, config, worker)
     return load(name, settings, is_key=option == "key.converter")
 
 
 def header_converter(config: Props, worker: WorkerConfig) -> HeaderConverter:
-    """The same for `header.converter`."""
+    """The converter of `header.converter`. Raises ConfigError."""
     return load_header(*converter_settings("header.converter", config, worker))
 
 
@@ -130,6 +130,6 @@ def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tupl
 
 
 def _source_converter(option: str, config: Props) -> Converter | None:
-    """The converter that reads what the source gives as bytes, if the connector names one."""
+    """The converter that reads the source's bytes, if the connector has one."""
     name = config.get(option)
     return load(name, under(config, f"{option}."), is_key="key" in option) if name else None

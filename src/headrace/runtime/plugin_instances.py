@@ -1,4 +1,4 @@
-"""The instances of plugins in Java that a chain calls: whose they are, and when they are closed."""
+"""The instances of Java plugins in a chain: their owner, metrics and closing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JavaInstance = JavaTransformation | JavaPredicate | JavaConverter | JavaHeaderCo
 
 
 def java_instances(stages: Iterable[Stage], converters: Iterable[object]) -> Iterator[JavaInstance]:
-    """Those among the stages of a chain and its converters."""
+    """The Java plugins among the stages of a chain and its converters."""
     parts: list[Any] = [*converters]
     for stage in stages:
         parts += [stage.transformation, stage.predicate]
@@ -32,7 +32,7 @@ def java_instances(stages: Iterable[Stage], converters: Iterable[object]) -> Ite
 def assign_owner(
     connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object], retry: Mapping[str, int]
 ) -> None:
-    """Have plugins be those of a task: their metrics among its own, and called again as it says (`Tolerance.retry`)."""
+    """Assign plugins to a task: its metrics include theirs, and its `Tolerance.retry` applies to them."""
     for instance in java_instances(stages, converters):
         instance.owner = {"name": connector, "number": task, "retry": retry}
 
@@ -41,9 +41,9 @@ def follow(
     recorder: TaskRecorder, who: tuple[str, int], stages: Iterable[Stage], converters: Iterable[object],
     before: Callable[[], int] = lambda: 0,
 ) -> None:  # fmt: skip
-    """Have a task's metrics show what plugins of its chain measure (KIP-877), and how often they were called again.
+    """Add the metrics (KIP-877) and retries of a chain's plugins to those of the task.
 
-    Both of their instances in the driver; who: connector and number of the task; before: retries of what comes before the chain.
+    Both are of the instances in the driver. who: connector and number of the task; before: retries before the chain.
     """
     connector, task = who
     instances = list(java_instances(stages, converters))
@@ -55,6 +55,6 @@ def follow(
 
 
 def close(stages: Iterable[Stage], converters: Iterable[object]) -> None:
-    """Have the host close what it has made of them."""
+    """Close the instances in the host."""
     for instance in java_instances(stages, converters):
         instance.close()

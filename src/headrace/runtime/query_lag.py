@@ -1,4 +1,4 @@
-"""How far a query is behind its source, from what Spark reports of its own progress: no broker is asked for it."""
+"""The lag of a query, from Spark's own progress reports, without requests to brokers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headrace.spark.kafka import parse_offsets
 
 
 def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
-    """A function that gives the records that a query (`StreamingQuery`) has still to read, by source partition.
+    """A function that returns the records that a query (`StreamingQuery`) has still to read, by source partition.
 
-    It says what it has said last when Spark can no longer be asked, so that a failed task keeps its lag.
+    It returns the last known lag when the query is gone, so that a failed task keeps its lag.
     """
     last: dict[str, int] | None = None
 

@@ -1,8 +1,7 @@
 """One run of a streaming query: from explicit offsets until it is stopped or fails.
 
-Spark keeps the end offsets of a batch in the query's own log before the batch runs; they are read from there, so that what is
-stored in Kafka is exactly what Spark planned. That log, the checkpoint directory, is scratch: new for every run and deleted
-after it.
+Spark writes the end offsets of a batch to the query's offset log before the batch runs; they are read from there, so that
+exactly the planned offsets are stored in Kafka. The checkpoint directory is temporary: new for every run and deleted after it.
 """
 
 from __future__ import annotations
@@ -36,28 +35,26 @@ Deliver = Callable[["DataFrame", str | None, str], None]
 
 @dataclass(frozen=True)
 class ChangeWatch:
-    """What ends a run by itself: `changed` is asked every `interval_s` on the thread of the run, between or beside batches; it is
-    given Spark's query.
-    """
+    """Ends a run when `changed(query)` is true; it is called every `interval_s` on the thread of the run, also during batches."""
 
     interval_s: float
     changed: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
-class Begin:
-    """Where a query begins and its pace: see `headrace.connectors.base.Stream`."""
+class QueryStart:
+    """Start offset and trigger interval of a query: see `headrace.connectors.base.Stream`."""
 
     after: str | None = None
     interval_ms: int | None = None
 
 
 class BatchEndedError(Exception):
-    """Raised inside a batch to end its query; what went wrong, if anything did, is kept by the run."""
+    """Raised inside a batch to end its query; the run keeps the error, if there was one."""
 
 
 class QueryRun:
-    """Runs one streaming query, and hands over its batches."""
+    """Runs one streaming query, and delivers its batches."""
 
     def __init__(
         self,
@@ -68,31 +65,31 @@ class QueryRun:
         recorder: TaskRecorder,
     ) -> None:
         """who: connector and task; deliver: returns when a batch is written and committed; abandon: called when the batch in
-        flight may commit nothing any more; recorder: receives how to learn the lag.
+        flight must not commit any more; recorder: gets the function of the lag.
         """
         self._spark, self._who, self._deliver, self._abandon, self._recorder = spark, who, deliver, abandon, recorder
         self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit
         self._stopping = False
-        self._begin = Begin()
+        self._query_start = QueryStart()
         self._query: Any = None
         self._previous: str | None = None
         self._failure: BaseException | None = None
 
-    def run(self, frame: DataFrame, watch: ChangeWatch | None = None, begin: Begin | None = None) -> None:
+    def run(self, frame: DataFrame, watch: ChangeWatch | None = None, query_start: QueryStart | None = None) -> None:
         """Run until `stop`, until `watch` sees a change, or raise what ended the query: an error of headrace, or Spark's own."""
-        self._begin = begin or Begin()
+        self._query_start = query_start or QueryStart()
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
         try:
             self._query = self._start(frame, scratch)
             self._recorder.follow_lag(source_lag(self._query))
-            if self._begin.interval_ms is None:
+            if self._query_start.interval_ms is None:
                 pace(self._query, self)
             if self._stopping:
                 self._query.stop()
             if watch is None:
                 self._query.awaitTermination()
             else:
-                self._look(watch)
+                self._end_on_change(watch)
         except Exception as e:
             if not self._stopping:
                 error = self._failure or e
@@ -101,7 +98,7 @@ class QueryRun:
             PACE.end(self)
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _look(self, watch: ChangeWatch) -> None:
+    def _end_on_change(self, watch: ChangeWatch) -> None:
         while not self._query.awaitTermination(watch.interval_s):
             if watch.changed(self._query):
                 self.stop()
@@ -111,11 +108,11 @@ class QueryRun:
         # Jobs of one task queue among themselves; those of different tasks share the slots fairly.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", who)
         writer = frame.writeStream.queryName(f"{who}@{scratch.name}").option("checkpointLocation", str(scratch))
-        if self._begin.interval_ms is not None:
-            writer = writer.trigger(processingTime=f"{self._begin.interval_ms} milliseconds")
-        if self._begin.after is not None:
-            begin_after(scratch, self._begin.after)
-            self._previous = self._begin.after
+        if self._query_start.interval_ms is not None:
+            writer = writer.trigger(processingTime=f"{self._query_start.interval_ms} milliseconds")
+        if self._query_start.after is not None:
+            begin_after(scratch, self._query_start.after)
+            self._previous = self._query_start.after
         return writer.foreachBatch(self._batches(scratch)).start()
 
     def _batches(self, scratch: Path) -> Callable[[DataFrame, int], None]:
@@ -123,7 +120,7 @@ class QueryRun:
             with self._batch:
                 try:
                     if not self._stopping:
-                        self._one(frame, batch, scratch)
+                        self._deliver_batch(frame, batch, scratch)
                         return
                 except BaseException as e:
                     self._failure = e
@@ -133,7 +130,7 @@ class QueryRun:
 
         return deliver
 
-    def _one(self, frame: DataFrame, batch: int, scratch: Path) -> None:
+    def _deliver_batch(self, frame: DataFrame, batch: int, scratch: Path) -> None:
         # Spark calls this on a thread of its own choice: the log's context has to be set for each batch.
         with structlog.contextvars.bound_contextvars(connector=self._who[0], task=self._who[1]):
             PACE.batch(self)
@@ -142,19 +139,18 @@ class QueryRun:
             self._previous = end
 
     def stop(self, timeout_s: float = -1) -> None:
-        """End the query; a batch that is being delivered gets `timeout_s` to be committed, then it is cut off and read again.
-
-        -1: it gets all the time it takes.
+        """End the query; the batch in flight has `timeout_s` to be committed, then it is abandoned and read again later. -1: no
+        limit.
         """
         self._stopping = True
         if self._batch.acquire(timeout=timeout_s):
-            self._batch.release()  # whoever comes next sees that the run is stopping, and gives up
+            self._batch.release()  # the next batch sees that the run is stopping, and ends
         else:
             self._abandon()
         if self._query is not None:
             try:
                 self._query.stop()
-            except Exception as e:  # Spark waits for the query's thread, and not for ever
+            except Exception as e:  # Spark's wait for the query's thread has timed out
                 log.warning("task.stop.slow", connector=self._who[0], task=self._who[1], cause=failure.root(e).message)
 
 

@@ -1,4 +1,4 @@
-"""The last log entries of each connector of this worker, for who cannot read the worker's log: a bounded memory, redacted."""
+"""The last log entries of each connector of this worker, bounded and redacted, for the REST API."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import structlog
 from headrace.config.redaction import redacted
 
 PER_CONNECTOR = 1000
-"""Entries that are kept of each connector."""
+"""Number of entries kept for each connector."""
 _CONNECTORS, _LONGEST = 500, 8192
-_SAID_ELSEWHERE = ("event", "level", "logger", "timestamp", "connector", "task")
+_SEPARATE_FIELDS = ("event", "level", "logger", "timestamp", "connector", "task")
 
 
 class RecentLogs(logging.Handler):
-    """A handler that keeps what is logged with a `connector`, in the event or in the context of the thread."""
+    """A handler that keeps log records with a `connector`, in the event or in the context of the thread."""
 
     def __init__(self, per_connector: int = PER_CONNECTOR, connectors: int = _CONNECTORS) -> None:
-        """per_connector: entries kept of each; connectors: how many, those that were silent for longest are forgotten."""
+        """per_connector: entries kept for each; connectors: the most kept, the least recently logged is dropped."""
         super().__init__()
         self._per_connector, self._connectors = per_connector, connectors
         self._rings: OrderedDict[str, deque[tuple[int, dict[str, Any]]]] = OrderedDict()
@@ -31,7 +31,7 @@ class RecentLogs(logging.Handler):
         self._traces = logging.Formatter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record, if it is about a connector; one that cannot be kept is lost here only."""
+        """Keep a record of a connector; an error in doing so does not affect other handlers."""
         try:
             about = {**structlog.contextvars.get_contextvars(), **(record.msg if isinstance(record.msg, dict) else {})}
             if about.get("connector") is not None:
@@ -60,7 +60,7 @@ class RecentLogs(logging.Handler):
 
     def _entry(self, record: logging.LogRecord, about: Mapping[str, Any]) -> dict[str, Any]:
         event = str(about["event"]) if isinstance(record.msg, dict) else record.getMessage()
-        details = {k: v for k, v in about.items() if k not in _SAID_ELSEWHERE and not k.startswith("_") and v is not None}
+        details = {k: v for k, v in about.items() if k not in _SEPARATE_FIELDS and not k.startswith("_") and v is not None}
         if record.exc_info and "exception" not in details:
             details["exception"] = self._traces.formatException(record.exc_info)
         return {
@@ -78,4 +78,4 @@ def _short(text: str) -> str:
 
 
 RECENT = RecentLogs()
-"""Those of this process, as it has one log."""
+"""The handler of this process."""

@@ -1,7 +1,6 @@
-"""Counts a batch's records in the pass that moves them (`Count.java`): no job of its own, no record in Python.
+"""Counts a batch's records in the job that delivers them (`Count.java`), without records in Python.
 
-A record counts once, however often the batch is looked at, and once its Spark task has succeeded: what is counted is what was
-delivered.
+A record counts once, however often the batch is read, when its Spark task succeeds: only delivered records count.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RecordCounts:
-    """Counters at both ends of one chain, for one batch after the other."""
+    """Counters before and after a chain, for one batch at a time."""
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
@@ -28,23 +27,23 @@ class RecordCounts:
         self._begun = 0.0
 
     def reading(self, frame: DataFrame) -> DataFrame:
-        """The frame, each of whose records counts as read when it passes."""
+        """The frame; its records are counted as read."""
         return count_rows(frame, self._read.id())
 
     def writing(self, frame: DataFrame) -> DataFrame:
-        """The frame, each of whose records counts as written, dead letters too."""
+        """The frame; its records, also dead letters, are counted as written."""
         return count_rows(frame, self._written.id())
 
     def begin(self) -> None:
-        """A batch begins."""
+        """Reset the counters for a new batch."""
         self._read.reset()
         self._written.reset()
         self._begun = time.monotonic()
 
     def batch(self, failed: int, tolerance: Tolerance, letters_written: bool) -> Batch:
-        """What has become of the batch, once it is written, or could not be.
+        """The metrics event of the batch, once it is written or has failed.
 
-        failed: records that failed in the chain; letters_written: whether dead letters are among what counted as written.
+        failed: records that failed in the chain; letters_written: whether the written count includes dead letters.
         """
         letters = failed if tolerance.dead_letters and (tolerance.all or not letters_written) else 0
         return Batch(

@@ -1,4 +1,4 @@
-"""Where the records of a stream go once its chain has routed them."""
+"""The destination topics of a stream after its chain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.values.sql import lit
 
 
 def routing(stages: Sequence[Stage], source: Stream | Poll | FeedSource) -> Routing:
-    """The routing of a source through a chain: by the source topic alone if every stage that changes topics allows it."""
+    """The routing of a source through a chain: by source topic if no stage routes by record."""
     counts = source.partition_counts if isinstance(source, FeedSource) else None
     routed = router(stages)
     if routed is None:
@@ -32,7 +32,7 @@ def routing(stages: Sequence[Stage], source: Stream | Poll | FeedSource) -> Rout
 
 
 def router(stages: Sequence[Stage]) -> Callable[[str], str | None] | None:
-    """The chain as a function of the topic (to None if its records are dropped); None if it depends on the records."""
+    """The chain as a function of the topic (returns None if its records are dropped); None if the records decide."""
     routers = [stage for stage in stages if stage.transformation.routes != "no" or _drops_topics(stage)]
     return _router(routers) if routers else lambda topic: topic
 
@@ -42,7 +42,7 @@ def _drops_topics(stage: Stage) -> bool:
 
 
 def counts_after(counts: Mapping[str, int], routed: Callable[[str], str | None]) -> dict[str, int]:
-    """Partition counts by the new names of topics; topics of different counts that become one have none."""
+    """Partition counts by destination topic, without those that merge topics of different counts."""
     partitions: dict[str, set[int]] = {}
     for topic, count in counts.items():
         if (name := routed(topic)) is not None:
@@ -51,7 +51,7 @@ def counts_after(counts: Mapping[str, int], routed: Callable[[str], str | None])
 
 
 def _router(routers: Sequence[Stage]) -> Callable[[str], str | None] | None:
-    """The stages as a function of the topic (to None if its records are dropped), None if they are none."""
+    """The stages as a function of the topic (returns None if its records are dropped); None if the records decide."""
     for stage in routers:
         if stage.transformation.drops:
             continue

@@ -1,4 +1,4 @@
-"""The schemas that the tasks of this process have read and written, and what those wait for that cannot ask for one."""
+"""The schemas that the tasks of this process have read and written, and the registry requests they wait for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Task = tuple[str, int]
 
 
 class SchemaUsage:
-    """By connector and task, of those that run."""
+    """Schema usage by connector and task, of running tasks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class SchemaUsage:
 
     @contextmanager
     def running(self, connector: str, task: int, stopping: threading.Event) -> Iterator[None]:
-        """A task runs within the context; once `stopping` is set it waits for no registry any more."""
+        """Context in which a task runs; `stopping` cancels its waits for a registry."""
         key = connector, task
         with self._lock:
             self._stopping[key] = stopping
@@ -39,10 +39,10 @@ class SchemaUsage:
                     del self._stopping[key]
 
     def watch(self, connector: str, task: int, converters: Iterable[object]) -> None:
-        """A task begins to use these converters, whichever it has used before."""
+        """Set the converters of a task, in place of earlier ones."""
         registered = [converter for converter in converters if isinstance(converter, RegisteredConverter)]
         with self._lock:
-            self._converters = {key: known for key, known in self._converters.items() if len(known)}
+            self._converters = {key: tracked for key, tracked in self._converters.items() if len(tracked)}
             self._converters.pop((connector, task), None)
             self._waiting.pop((connector, task), None)
             if registered:
@@ -50,14 +50,12 @@ class SchemaUsage:
 
     @contextmanager
     def asking(self, connector: str, task: int) -> Iterator[None]:
-        """Ask the registry within the context: an answer that takes long, or a RetriableError, is what the task waits for from
-        now on.
-        """
+        """Context of requests to the registry: a slow response, or a RetriableError, is shown as what the task waits for."""
         key = connector, task
         with self._lock:
             stopping = self._stopping.get(key) or threading.Event()
 
-        def tell(sentence: str | None) -> None:
+        def set_waiting(sentence: str | None) -> None:
             with self._lock:
                 if sentence is not None:
                     self._waiting[key] = sentence
@@ -65,12 +63,12 @@ class SchemaUsage:
                     self._waiting.pop(key, None)
 
         try:
-            with limit_wait(WaitLimit(stopping, tell)):
+            with limit_wait(WaitLimit(stopping, set_waiting)):
                 yield
         except RetriableError as error:
-            tell(None if stopping.is_set() else str(error))
+            set_waiting(None if stopping.is_set() else str(error))
             raise
-        tell(None)
+        set_waiting(None)
 
     def waiting_for(self, connector: str, task: int) -> str | None:
         """What a task waits for, in a sentence; None if it waits for no schema."""
@@ -78,25 +76,27 @@ class SchemaUsage:
             return self._waiting.get((connector, task))
 
     def of(self, connector: str) -> list[dict[str, Any]]:
-        """What the tasks of a connector have read and written: the attributes of `SchemaUse`, and `task`."""
-        return self._of(lambda name: name == connector).get(connector, [])
+        """The schemas used by the tasks of a connector: the attributes of `SchemaUse`, and `task`."""
+        return self._uses(lambda name: name == connector).get(connector, [])
 
     def all(self) -> dict[str, list[dict[str, Any]]]:
-        """The same of all connectors, by name; none without any."""
-        return self._of(lambda _: True)
+        """The schemas used by all connectors, by name; connectors without schemas are left out."""
+        return self._uses(lambda _: True)
 
-    def _of(self, wanted: Callable[[str], bool]) -> dict[str, list[dict[str, Any]]]:
+    def _uses(self, selects: Callable[[str], bool]) -> dict[str, list[dict[str, Any]]]:
         with self._lock:
-            known = {key: list(converters) for key, converters in self._converters.items() if wanted(key[0])}
-        found: dict[str, list[dict[str, Any]]] = {}
-        for (name, task), converters in known.items():
-            found.setdefault(name, []).extend(
+            by_task = {key: list(converters) for key, converters in self._converters.items() if selects(key[0])}
+        by_connector: dict[str, list[dict[str, Any]]] = {}
+        for (name, task), converters in by_task.items():
+            by_connector.setdefault(name, []).extend(
                 {"task": task, **asdict(use)} for converter in converters for use in converter.uses.all()
             )
         return {
-            name: sorted(uses, key=lambda use: (use["task"], use["since"], use["id"])) for name, uses in found.items() if uses
+            name: sorted(uses, key=lambda use: (use["task"], use["since"], use["id"]))
+            for name, uses in by_connector.items()
+            if uses
         }
 
 
 USAGE = SchemaUsage()
-"""Of this process."""
+"""The schema usage of this process."""

@@ -1,4 +1,4 @@
-"""Spark started beside all that a worker's process imports and starts, so that the first task does not wait for it."""
+"""Starts Spark in the background while the worker starts, so that the first task does not wait for it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headrace.spark import plane
 from headrace.spark.session import session
 
 log = structlog.get_logger(__name__)
-_begun: list[dict[str, str]] = []  # with which settings
+_started_settings: list[dict[str, str]] = []  # the settings of sessions that were started
 
 
 def start_early(props: Mapping[str, str]) -> None:
-    """Do as `start` does if a distributed worker can have these properties: what is wrong with them is said by who runs it."""
+    """Call `start` if these properties are valid for a distributed worker; errors are left to the worker's own start."""
     try:
         settings = DistributedConfig(props).spark_conf()
     except HeadraceError:
@@ -26,21 +26,21 @@ def start_early(props: Mapping[str, str]) -> None:
 
 
 def start(settings: Mapping[str, str]) -> None:
-    """Start a session with these `spark.*` settings and its data plane in the background; nothing where they run.
+    """Start a session with these `spark.*` settings and its data plane in the background, unless they are started.
 
     A failure is logged, and shows in the first task: another call with the same settings does nothing.
     """
-    if (wanted := dict(settings)) in _begun:
+    if (conf := dict(settings)) in _started_settings:
         return
-    _begun.append(wanted)
+    _started_settings.append(conf)
     threading.Thread(target=_start, args=(settings,), name="spark-start", daemon=True).start()
 
 
 def _start(settings: Mapping[str, str]) -> None:
     try:
         spark = session(settings)
-        if "spark.master" not in settings:  # else the task slots may be meant for something else
-            # What Spark plans first takes it a second.
+        if "spark.master" not in settings:  # else the task slots may be reserved
+            # Spark's first plan takes a second.
             plane.data_plane(spark).shared_plan(
                 b"first", lambda: plane.plan_of(plane.columns(spark).select("destination", "key", "value"))
             )

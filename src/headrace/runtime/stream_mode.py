@@ -1,4 +1,4 @@
-"""How the records of a task that reads Kafka are moved, and why."""
+"""The mode in which a task's records are copied, and why."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A running task: a thread that keeps its work going, and says what became of it.
+"""A running task: a thread that repeats its work, and reports its state.
 
-What may pass (a broker away, a leader moving, a topic deleted before the monitor noticed) is tried again from the stored offsets
-with a growing pause, while the task stays RUNNING, as Kafka's clients inside a JVM task would; everything else ends it as FAILED.
+Retriable errors (broker unavailable, leader election, deleted topic) are retried from the stored offsets with exponential
+backoff, while the task stays RUNNING, as Kafka's clients inside a JVM task would; all other errors end it as FAILED.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _CANCEL_S = 2.0
 
 @dataclass(frozen=True)
 class TaskEvents:
-    """What a task calls of the cluster that it runs in."""
+    """Callbacks of a task into its worker."""
 
     running: Callable[[], None]
     """Called once, when the task has started."""
     failed: Callable[[BaseException], None]
     """Called with the error that ended it."""
     streams: Callable[[StreamMode], None]
-    """Called with how its stream runs, and why, where there is a choice, whenever that is decided again."""
+    """Called with the stream mode whenever it is decided."""
     fence_zombies: Callable[[], None]
-    """Returns when tasks of the connector's former generations can write no more (KIP-618)."""
+    """Returns when tasks of the connector's earlier generations are fenced (KIP-618)."""
 
 
 class WorkerTask(Protocol):
-    """What a task of one kind does, on the thread of its runner; `end` and `cut_off` come from other threads."""
+    """The work of a source or sink task, called on its runner's thread; `end` and `cut_off` are called on others."""
 
     @property
     def props(self) -> Props:
@@ -55,23 +55,23 @@ class WorkerTask(Protocol):
         ...
 
     def prepare(self) -> None:
-        """What has to be true before the task is RUNNING; tried again if it raises what may pass."""
+        """Prepare the task before it is RUNNING; called again after a retriable error."""
         ...
 
     def once(self) -> float:
-        """Read and write until there is nothing to read for now, or the work is ended; returns the seconds to wait then."""
+        """Read and write until nothing is left to read, or `end`; returns the seconds to wait before the next call."""
         ...
 
     def end(self, timeout_s: float) -> None:
-        """Have `once` return; a batch in flight gets `timeout_s` to be committed."""
+        """Make `once` return; a batch in flight has `timeout_s` to be committed."""
         ...
 
     def cut_off(self) -> None:
-        """The same after the grace is over: nothing may be written beside the task's successor."""
+        """Called when `end` timed out: nothing may be written or committed any more, as a successor may run."""
         ...
 
     def close(self) -> None:
-        """End what is kept from batch to batch; called when `once` will not be called any more."""
+        """Release resources; called after the last call of `once`."""
         ...
 
 
@@ -84,11 +84,11 @@ class TaskRunner:
         self._thread = threading.Thread(target=self._main, name=f"task-{task.context.id}", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def stop(self, timeout_s: float) -> bool:
-        """End the task; returns whether it ended within `timeout_s` (it ends later, but by itself, if not)."""
+        """Stop the task; returns whether it ended within `timeout_s` (otherwise it ends later)."""
         self._stopping.set()
         timeout_s = min(timeout_s, self._task.shutdown_wait_s)
         self._work.end(timeout_s)
@@ -120,9 +120,9 @@ class TaskRunner:
             self._task.stop()
 
     def _repeat(self, step: Callable[[], float | None]) -> None:
-        """Repeat a step, after a retriable error with a growing pause, until it returns None or the task is stopped.
+        """Repeat a step, with backoff after a retriable error, until it returns None or the task is stopped.
 
-        step: returns the seconds to wait before the next time.
+        step: returns the seconds to wait before the next call.
         """
         backoff = Backoff()
         while not self._stopping.is_set():

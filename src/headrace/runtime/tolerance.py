@@ -1,7 +1,7 @@
-"""What becomes of records that fail in a chain: `errors.*` (Kafka's `RetryWithToleranceOperator` and dead letter queue).
+"""Handling of records that fail in a chain: `errors.*` (Kafka's `RetryWithToleranceOperator` and dead letter queue).
 
-Of a compiled chain only plugins in Java are worth calling again (`errors.retry.timeout`); all else fails at once. The dead letter
-queue is there for sources, too, under the keys that sinks have for it.
+In a compiled chain only plugins in Java are retried (`errors.retry.timeout`); other errors are final. Sources have a dead letter
+queue, too, with the same keys as sinks.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from headrace.values.sql import Sql, call, case, concat, lit
 
 DLQ = "errors.deadletterqueue."
 ERROR_HEADERS = "__connect.errors."
-"""How the names of headers begin that say why a record failed (KIP-298)."""
+"""Prefix of the headers that describe why a record failed (KIP-298)."""
 RECORD_TOPIC, KEY_TYPE, VALUE_TYPE = "record.topic", "record.key.type", "record.value.type"
-"""Headers of headrace's own, after ERROR_HEADERS: the topic that a source gave a record, and the types of its key and value
-(`headrace.runtime.letter_values`). What is replayed is read again by them."""
+"""Headrace's own headers, after ERROR_HEADERS: a source record's topic before the chain, and the types of its key and value
+(`headrace.runtime.letter_values`), with which it can be replayed.
+"""
 _STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADER_CONVERTER"}
 
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The topic that failed records go to; context: whether headers tell what happened."""
+    """The dead letter topic; context: whether headers describe the failure."""
 
     topic: str
     replication_factor: int
@@ -34,24 +35,25 @@ class DeadLetters:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """all: failed records are left out and the task continues; log, messages: they are logged, with key and value."""
+    """all: failed records are skipped and the task continues; log, messages: they are logged, with key and value."""
 
     all: bool
     log: bool
     messages: bool
     dead_letters: DeadLetters | None
     retry: Mapping[str, int] = field(default_factory=dict)
-    """In ms, for the host of plugins: `timeout`, how long one that throws a RetriableException is called again, and `delay`, the
-    longest wait between."""
+    """In ms, for the host of plugins: `timeout`, how long a plugin that throws a RetriableException is retried, and `delay`, the
+    longest pause between retries.
+    """
 
 
 NO_TOLERANCE = Tolerance(all=False, log=False, messages=False, dead_letters=None)
-"""Kafka's default: the first record that fails ends the task."""
+"""Kafka's default: the first failed record fails the task."""
 
 
 @dataclass(frozen=True)
 class FailedRecord:
-    """A record that failed: where it came from, and what happened at which step (`transform:<alias>`, `input.value` …)."""
+    """A failed record: its origin, the step (`transform:<alias>`, `input.value` …) and the error."""
 
     origin: Mapping[str, str | None]
     step: str
@@ -63,7 +65,7 @@ class FailedRecord:
 
     @classmethod
     def parse(cls, report: str) -> FailedRecord:
-        """From the text that `report` makes."""
+        """Parse the text of `report`."""
         fields = json.loads(report)
         failure = fields.pop("failure")
         record = {part: fields.pop(part) for part in ("key", "value") if part in fields}
@@ -77,7 +79,7 @@ class FailedRecord:
         return ", ".join([f"{part}={value}" for part, value in self.origin.items()] + [step])
 
     def error(self) -> ConnectError:
-        """The failure of a task that tolerates none, as Kafka's trace begins; the record and the cause follow."""
+        """The error of a task without tolerance, with Kafka's sentence, the record and the cause."""
         cause = RecordError(f"{self.message} ({self.place})", self.java_class)
         if self.cause:
             java_class, _, message = self.cause.partition(": ")
@@ -88,7 +90,7 @@ class FailedRecord:
 
 
 class RecordError(HeadraceError):
-    """What a step of a chain said about a record."""
+    """The error of a step of a chain for one record."""
 
     def __init__(self, message: str, java_class: str) -> None:
         super().__init__(message)
@@ -102,7 +104,7 @@ def _where(step: str) -> str:
 
 
 def tolerance(settings: ConnectorSettings) -> Tolerance:
-    """The policy of a connector's configuration."""
+    """The tolerance of a connector's configuration."""
     topic = (settings.dlq_topic or "").strip()
     letters = DeadLetters(topic, settings.dlq_replication_factor, settings.dlq_headers) if topic else None
     tolerates = settings.errors_tolerance.lower() == "all"
@@ -111,10 +113,10 @@ def tolerance(settings: ConnectorSettings) -> Tolerance:
 
 
 def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:
-    """The text of a failed record, NULL for a good one.
+    """SQL of the report of a failed record, as JSON; NULL for other records.
 
-    origin: the frame's columns with the origin of a record; messages: key and value are logged as well; record: the columns
-    that have them.
+    origin: the frame's columns with the origin of a record; messages: key and value are logged as well; record: the columns that
+    have them.
     """
     parts = [x for column in origin for x in (lit(_part(column)), f"string({column})")]
     struct = call("named_struct", *parts, lit("failure"), "failure")
@@ -125,12 +127,12 @@ def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("ke
 
 
 def _part(column: Sql) -> str:
-    """What a column of the origin, quoted or not, is called."""
+    """The part of the origin that a column, quoted or not, has."""
     return column.strip("`").removeprefix("__origin_")
 
 
 def _readable(column: Sql) -> Sql:
-    """Bytes as text for a log; base64 if they are none."""
+    """Bytes as text for a log; base64 if they are not UTF-8."""
     return case([(f"is_valid_utf8(string({column}))", f"string({column})")], f"base64({column})")
 
 
@@ -142,16 +144,16 @@ def letter_headers(
     who: connector and task; classes: step → class of the transformation or converter; more: headrace's own headers.
     """
     connector, task = who
-    known = {_part(column): f"string({column})" for column in origin}
+    origin_values = {_part(column): f"string({column})" for column in origin}
     stages = [(f"(failure.step LIKE '%.{part}')", lit(stage)) for part, stage in _STAGES.items()]
     executing = [(f"(failure.step = {lit(step)})", lit(name)) for step, name in classes.items()]
     trace = concat(
         "failure.class", lit(": "), "failure.message", f"coalesce(concat({lit(chr(10) + 'Caused by: ')}, failure.cause), '')"
     )
     context = {
-        "topic": known.get("topic", "NULL"),
-        "partition": known.get("partition", "NULL"),
-        "offset": known.get("offset", "NULL"),
+        "topic": origin_values.get("topic", "NULL"),
+        "partition": origin_values.get("partition", "NULL"),
+        "offset": origin_values.get("offset", "NULL"),
         "connector.name": lit(connector),
         "task.id": lit(str(task)),
         "stage": case(stages, lit("TRANSFORMATION")),

@@ -1,7 +1,7 @@
-"""Sees to it that the topics are there while records are written to them.
+"""Recreates deleted topics while records are written to them.
 
-A producer whose topic is deleted waits for it, with records that are not acknowledged, for as long as it may: for ever, as Kafka
-Connect sets it, or until its transaction has expired. So a write that takes its time is accompanied by a look at the topics.
+A producer whose topic is deleted waits for it: without limit, as Kafka Connect sets it, or until its transaction has expired. So
+the topics are checked during a long write.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ log = structlog.get_logger(__name__)
 CHECK_S = 5.0
 
 Renew = Callable[[Iterable[str]], set[str]]
-"""Makes those of these topics again that are gone, where that is allowed; returns which those were. Raises HeadraceError."""
+"""Recreates the deleted ones of these topics, if allowed, and returns their names. Raises HeadraceError."""
 
 
 class TopicWatch:
-    """Looks after the topics of one task; `renewed` has those that were made again since it was emptied last."""
+    """Watches the topics of one task; `renewed` has the topics recreated since it was last emptied."""
 
     def __init__(self, renew: Renew, check_interval_s: float = CHECK_S) -> None:
-        """check_interval_s: how long a write may take before the first look, and from one look to the next."""
+        """check_interval_s: between checks, and before the first check of a write."""
         self._renew, self.check_interval_s = renew, check_interval_s
         self.renewed: set[str] = set()
 
     @contextmanager
     def over(self, topics: Iterable[str]) -> Iterator[None]:
-        """Watch over these topics while something is written to them."""
+        """Context of a write to these topics, during which they are watched."""
         names, done = sorted(topics), threading.Event()
         if not names:
             yield
@@ -42,17 +42,17 @@ class TopicWatch:
         try:
             yield
         except RetriableError:
-            self._look(names)  # the write is tried again, and may end like this each time before it is looked at
+            self._check(names)  # the retried write might otherwise fail each time before the first check
             raise
         finally:
-            done.set()  # a look that is under way holds up nobody
+            done.set()  # a running check is not waited for
 
     def _main(self, topics: list[str], done: threading.Event) -> None:
         while not done.wait(self.check_interval_s):
-            self._look(topics)
+            self._check(topics)
 
-    def _look(self, topics: list[str]) -> None:
+    def _check(self, topics: list[str]) -> None:
         try:
             self.renewed.update(self._renew(topics))
-        except HeadraceError as error:  # the brokers are away, perhaps: the next look tries again
+        except HeadraceError as error:  # brokers may be unavailable: the next check retries
             log.info("target.look.failed", cause=str(error))

@@ -1,6 +1,6 @@
-"""What runs connectors and tasks in this process: makes their instances, and connects them to Kafka and Spark.
+"""Runs connectors and tasks in this process: creates their instances, and connects them to Kafka and Spark.
 
-The worker decides nothing: which connector and which task run here, and when, is the herder's business (`headrace.cluster`).
+The worker decides nothing: the herder (`headrace.cluster`) decides which connectors and tasks run here, and when.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ Settings = TypeVar("Settings", SourceConnectorConfig, SinkConnectorConfig)
 
 
 class OffsetStore(Protocol):
-    """Where source offsets are kept; `put` returns once they are durable."""
+    """Stores source offsets; `put` returns once they are durable."""
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]: ...  # noqa: D102
 
@@ -92,7 +92,7 @@ class OffsetStore(Protocol):
 
 
 class TopicStore(Protocol):
-    """Where active topics are kept (KIP-558); `put_topic` returns once `topics` shows it."""
+    """Stores active topics (KIP-558); `put_topic` returns once `topics` includes the topic."""
 
     def topics(self, connector: str) -> set[str]: ...  # noqa: D102
 
@@ -101,7 +101,7 @@ class TopicStore(Protocol):
 
 @dataclass(frozen=True)
 class TaskNumber:
-    """Which task of which connector, and how many tasks that has."""
+    """Connector, number of the task, and number of tasks of the connector."""
 
     connector: str
     task: int
@@ -115,16 +115,16 @@ class _NewTask(Generic[Settings]):
     instance: Any
     context: TaskContext
     settings: Settings
-    """Of its connector, resolved."""
+    """The connector's settings, resolved."""
     props: Props
-    """Its own, resolved."""
+    """The task's configuration, resolved."""
     recorder: TaskRecorder
     events: TaskEvents
 
 
 @dataclass(frozen=True)
 class RunningConnector:
-    """A started connector instance, what is known of its class, and the configuration that it was started with."""
+    """A started connector instance, with its version, task class and configuration."""
 
     instance: Connector
     version: str
@@ -133,7 +133,7 @@ class RunningConnector:
 
 
 class Worker:
-    """Makes connectors and tasks of this process, and measures them (`metrics`)."""
+    """Creates and starts connectors and tasks in this process, and keeps their metrics (`metrics`)."""
 
     def __init__(
         self,
@@ -145,9 +145,9 @@ class Worker:
         writes: GroupTransactions | None = None,
         own_offsets: Callable[[Props], OffsetStore] | None = None,
     ) -> None:
-        """spark: the session of this process, made at the first call; session: gives a task what proves, to the brokers, that it
-        still runs on a member of the group; writes: what only such a member can do, None where there is no group; own_offsets:
-        the store of a connector with this (resolved) configuration, None: all are in `offsets`.
+        """spark: returns the session of this process, created at the first call; session: returns a new task's group metadata,
+        with which brokers verify that its worker is still a member; writes: transactions of the group, None without a group;
+        own_offsets: returns the offset store of a connector with this (resolved) configuration, None: all use `offsets`.
         """
         self.config, self.spark, self._writes = config, spark, writes
         self._topics, self._session = topics, session
@@ -155,9 +155,9 @@ class Worker:
         self.metrics = Metrics(config.metrics_window_ms, config.metrics_samples)
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
-        """Make and start the connector of this configuration, whose placeholders are resolved here.
+        """Create and start the connector of this configuration, whose placeholders are resolved here.
 
-        Raises a HeadraceError for what keeps it from running; the instance is stopped again in that case.
+        Raises a HeadraceError if it cannot run; then the instance is stopped again.
         """
         try:
             started = self._start_connector(props, context)
@@ -174,9 +174,9 @@ class Worker:
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         _log_ignored(cls, props)
         if cls.plugin_kind == Kind.SOURCE:
-            topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
+            topic_creation(props, self.config.topic_creation_enable)  # fails here instead of in every task
         registered = PluginMetrics({"connector": context.name})
-        self.metrics.own_of_connector(context.name, registered.measures)
+        self.metrics.follow_connector(context.name, registered.measures)
         instance = cls(replace(context, stored=self._stored(context.name, props), metrics=registered))
         try:
             instance.start(props)
@@ -186,7 +186,7 @@ class Worker:
         return RunningConnector(instance, cls.version, instance.task_class_name, config)
 
     def start_task(self, who: TaskNumber, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
-        """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made.
+        """Create and start a task on its own thread. Raises a HeadraceError if its plan is invalid.
 
         config, props: of the connector and of the task, with placeholders, which are resolved here.
         """
@@ -210,7 +210,7 @@ class Worker:
             work: WorkerTask = self._sink_work(_NewTask(instance, context, settings, props, recorder, events))
         else:
             instance, work = self._source_work(_NewTask(instance, context, settings, props, recorder, events))
-        recorder.follow_own(partial(_own_measures, instance, context.metrics))
+        recorder.follow_task_measures(partial(_own_measures, instance, context.metrics))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
@@ -225,8 +225,8 @@ class Worker:
         if isinstance(task, HostedPoll):
             hosted = plan_hosted(plan, config, self.config)
             if hosted is not None:
-                alone = task.as_kafka_task()
-                return alone, self._hosted_work(alone, new, (hosted[0], replace(hosted[1], store=put)))
+                kafka_task = task.as_kafka_task()
+                return kafka_task, self._hosted_work(kafka_task, new, (hosted[0], replace(hosted[1], store=put)))
             plan, conversion = plan_polled(plan, config, self.config)
             task.convert_by(conversion)
         needs = SourceDependencies(
@@ -250,7 +250,7 @@ class Worker:
             give_metrics(stages, metrics)
 
     def _stored(self, name: str, config: Props) -> Stored:
-        """A connector's stored offsets, asked whenever it likes; config: resolved."""
+        """A function that reads a connector's stored offsets; config: resolved."""
         return lambda partitions: [offset for _, offset in self.offsets_of(config).get(name, partitions)]
 
     def _exactly_once(
@@ -275,7 +275,7 @@ class Worker:
         return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, new.recorder)
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
-        """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.
+        """Fence the producers of a connector's tasks, on any worker (KIP-618). tasks: their number. Raises KafkaFailure.
 
         config: the connector's, with placeholders.
         """
@@ -298,13 +298,13 @@ class Worker:
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
-            still_there=partitions.still_there,
+            are_available=partitions.are_available,
             recorder=new.recorder,
         )
         return WorkerSinkTask(plan, task, partitions, ports, self.spark)
 
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
-        """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
+        """The commit function of a sink: as a member of the worker group if it uses the worker's own cluster and credentials."""
         writes, group_metadata = self._writes, self._session()
         connection = connection_settings(self.config.internal_client_props())
         if writes is None or connection_settings(plan.consumer) != connection:
@@ -348,7 +348,7 @@ class Worker:
 
 
 def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForNewTopic | None:
-    """A connector's hook, None if it has none of its own: then nobody needs to know how many brokers there are."""
+    """A connector's hook, None if it does not override it: then the number of brokers is not needed."""
     hook = getattr(connector, "settings_for_new_topic", None)
     if hook is None or hook.__func__ is SourceConnector.settings_for_new_topic.__func__:
         return None
@@ -356,21 +356,21 @@ def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForN
 
 
 def writers(task: type[Any]) -> int:
-    """How many transactional producers the tasks of this class may have: a polling one has one offset for all its records."""
+    """The most transactional producers of a task of this class: a polling task has one, as one offset covers all its records."""
     return 1 if issubclass(task, PollingSourceTask | FeedTask) else WRITERS
 
 
 def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
-    """What a task measures itself, and what it and the plugins of its chain have registered."""
+    """A task's own measures, and those that it and the plugins of its chain have registered."""
     measures = task.measures() if isinstance(task, OffsetTask | HostedTask) else ()
     return [*measures, *registered.measures()]
 
 
 def task_configs(running: RunningConnector) -> list[dict[str, str]]:
-    """The task configurations that a connector makes now, with `task.class` as Kafka Connect stores it.
+    """The task configurations of a connector, with `task.class` as Kafka Connect stores it.
 
-    They hold placeholders where the connector was given values of config providers: they are written and shown like this.
-    Raises ConnectError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
+    Values of config providers are placeholders again, as they are stored and shown. Raises ConnectError (KIP-1004) if there are
+    more than `tasks.max` and `tasks.max.enforce` is not off.
     """
     settings = CommonConnectorConfig(running.config.props)
     maximum = settings.tasks_max
@@ -391,7 +391,7 @@ def task_configs(running: RunningConnector) -> list[dict[str, str]]:
 
 
 def _log_ignored(cls: type[Any], props: Props) -> None:
-    """Log the options that change nothing. A class in Java has none of its own."""
+    """Log options without effect. A class in Java has no options of its own."""
     ignored = connector_settings(props, cls.plugin_kind).definition().without_effect(props)
     if not issubclass(cls, JavaPlugin):
         ignored |= cls.definition().without_effect(props)

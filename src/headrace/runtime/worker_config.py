@@ -1,4 +1,4 @@
-"""The configuration of a worker, alone (`StandaloneConfig`) or in a group (`DistributedConfig`), of Kafka Connect's names."""
+"""The configuration of a worker, standalone (`StandaloneConfig`) or distributed (`DistributedConfig`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DistributedConfig", "StandaloneConfig", "WorkerConfig", "read_worker
 
 
 class StandaloneConfig(WorkerConfig):
-    """A worker that is alone and keeps its offsets in a file."""
+    """A standalone worker, which keeps its offsets in a file."""
 
     offset_file: str = option(
         "offset.storage.file.filename",

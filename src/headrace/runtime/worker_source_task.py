@@ -1,4 +1,4 @@
-"""What the task of a source connector does: its stream, or its polls, through the chain to delivery."""
+"""The work of a source connector's task: its stream, feed or polls, through the chain to delivery."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from headrace.runtime.feed_batches import FeedBatches
 from headrace.runtime.feed_plans import source_plans
 from headrace.runtime.feed_run import FeedDependencies, FeedRun
 from headrace.runtime.metrics import TaskRecorder
-from headrace.runtime.metrics.events import Lost, Streams
+from headrace.runtime.metrics.events import Lost, ModeChosen
 from headrace.runtime.plan import TaskPlan
-from headrace.runtime.query_run import Begin, QueryRun
+from headrace.runtime.query_run import QueryRun, QueryStart
 from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import routing
 from headrace.runtime.stream_mode import REAL_TIME, StreamMode
@@ -41,9 +41,9 @@ _NOTHING_TO_READ_S = 5.0
 
 @dataclass(frozen=True)
 class SourceDependencies:
-    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and the
-    recorder of what is measured; record_losses: returns when it is written down what the source has lost; streams: receives how
-    the stream runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
+    """Objects of the worker that a source task uses: Spark (started at the first use), delivery's ports, the stored offsets, and
+    the metrics recorder; record_losses: returns when data losses are recorded; streams: takes the stream mode; exactly: the
+    task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
@@ -63,11 +63,11 @@ class WorkerSourceTask:
         self._stopping = task.context.stopping
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: QueryRun | FeedRun | FeedBatches | None = None
-        self._fed = 0  # `batches` of feeds that have ended
+        self._ended_feed_batches = 0  # `batches` of feeds that have ended
         self._mode: StreamMode | None = None  # that was reported last
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
-        # What a polling task has stored, by its partitions.
-        self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
+        # The partitions of a polling task, and their stored offsets.
+        self._last_stored: tuple[list[SourcePartition], StoredOffsets] | None = None
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
         who, before = (plan.connector, plan.task), lambda: task.retries if isinstance(task, HostedPoll) else 0
         plugin_instances.follow(needs.recorder, who, plan.stages, plan.all_converters, before)
@@ -80,53 +80,53 @@ class WorkerSourceTask:
 
     @property
     def batches(self) -> int:
-        """How often something was written, and its offsets stored."""
+        """How often records were written, and their offsets stored."""
         run = self._run
-        return self._delivery.batches + self._fed + (run.batches if isinstance(run, FeedRun) else 0)
+        return self._delivery.batches + self._ended_feed_batches + (run.batches if isinstance(run, FeedRun) else 0)
 
     def prepare(self) -> None:
-        """Wait until no task of a former generation can write in this one's name, if it delivers exactly once."""
+        """Wait until tasks of earlier generations are fenced, if it delivers exactly once."""
         if self._needs.exactly is not None:
             self._needs.exactly.fence_zombies()
 
     def once(self) -> float:
-        """Run the query until it ends, or deliver one poll; returns the seconds to wait before the next look."""
+        """Run the feed or query until it ends, or deliver one poll; returns the seconds to wait before the next call."""
         try:
             if isinstance(self._task, FeedTask):
-                return self._feed(self._task)
-            return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+                return self._run_feed(self._task)
+            return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._run_query(self._task)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """The task is over, or has failed."""
+        """Close the plugins, and end the transactions."""
         self._needs.recorder.end_plugins()
         plugin_instances.close(self._plan.stages, self._plan.all_converters)
         if self._needs.exactly is not None:
             self._needs.exactly.end()
 
     def _stored(self, spark: SparkSession) -> StoredOffsets:
-        """Where to continue; nobody else changes that from here on, if the task delivers exactly once."""
+        """The stored offsets; with exactly-once delivery, earlier producers are fenced first."""
         if self._needs.exactly is not None:
             self._needs.exactly.begin(spark)
         return self._needs.read_offsets(self._task.partitions())
 
     def end(self, timeout_s: float) -> None:
-        """End the query, whose batch in flight gets `timeout_s`; end a wait for records that are polled elsewhere."""
+        """End the run; a batch in flight has `timeout_s` to be committed. Also ends a wait for polled records of a host."""
         if self._run is not None:
             self._run.stop(timeout_s)
         if isinstance(self._task, HostedPoll):
             self._task.wake_up()
 
     def cut_off(self) -> None:
-        """Store no more offsets, and cancel a poll's jobs: its batch must not be delivered beside its successor's."""
+        """Store no more offsets, and cancel a poll's jobs, as a successor may run."""
         if isinstance(self._run, FeedRun):
             self._delivery.commits.abandon()
         if self._polling is not None:
             self._polling.sparkContext.cancelJobGroup(self._jobs)
 
-    def _stream(self, task: SourceTask) -> float:
+    def _run_query(self, task: SourceTask) -> float:
         """Run the stream of a data source of Spark's own until it ends."""
         spark = self._needs.spark()
         stream = task.open(spark, self._stored(spark))
@@ -137,24 +137,24 @@ class WorkerSourceTask:
         frame = chain.incoming(counts.reading(stream.frame))
         if not chain.learns:
             frame = chain.outgoing(frame)
-        way, learns = routing(self._plan.stages, stream), chain.learns
+        topic_routing, learns = routing(self._plan.stages, stream), chain.learns
 
         def deliver(frame: DataFrame, start: str | None, end: str) -> None:
             progress = task.progress(start, end)
             if learns:
                 chain.learn(frame)
                 frame = chain.outgoing(frame)
-            self._delivery(frame, progress, way, counts)
+            self._delivery(frame, progress, topic_routing, counts)
             task.committed(progress)
 
         who = (self._plan.connector, self._plan.task)
         self._run = run = QueryRun(spark, who, deliver, self._delivery.commits.abandon, self._needs.recorder)
         if not self._stopping.is_set():
-            run.run(frame, begin=Begin(stream.after, stream.interval_ms))
+            run.run(frame, query_start=QueryStart(stream.after, stream.interval_ms))
         return 0.0
 
-    def _feed(self, task: FeedTask) -> float:
-        """Have a lane copy what the task reads, or, where the chain cannot go record by record, copy it batch by batch."""
+    def _run_feed(self, task: FeedTask) -> float:
+        """Run a feed in a lane, or in batches if the chain cannot process single records."""
         spark = self._needs.spark()
         source = self._open(task, self._stored(spark))
         if source is None:
@@ -166,10 +166,10 @@ class WorkerSourceTask:
         self._needs.recorder.follow_lag(task.behind, task.silent_since_ms)
         run: FeedRun | FeedBatches
         if isinstance(plan, str):
-            self._tell_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
+            self._report_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
             run = FeedBatches(task, self._plan, self._delivery, source, self._stopping)
         else:
-            self._tell_mode(REAL_TIME)
+            self._report_mode(REAL_TIME)
             needs = self._needs
             needs_of_run = FeedDependencies(
                 name=f"{self._plan.connector}-{self._plan.task}",
@@ -188,14 +188,14 @@ class WorkerSourceTask:
             if not self._stopping.is_set():
                 run.run(spark, plan)
         finally:
-            self._fed += run.batches
+            self._ended_feed_batches += run.batches
             self._run = None
         return 0.0
 
-    def _tell_mode(self, mode: StreamMode) -> None:
+    def _report_mode(self, mode: StreamMode) -> None:
         if mode != self._mode and not self._stopping.is_set():
             log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
-            self._needs.recorder.record(Streams(mode.name, mode.reason))
+            self._needs.recorder.record(ModeChosen(mode.name, mode.reason))
             self._needs.streams(mode)
         self._mode = mode
 
@@ -203,18 +203,18 @@ class WorkerSourceTask:
         try:
             source = task.open(stored)
         except DataLossError as error:
-            self._tell(error.losses)
+            self._report_losses(error.losses)
             try:
                 self._needs.record_losses(error.losses)
-            except HeadraceError as e:  # what has happened to the source is what the task fails with
+            except HeadraceError as e:  # the task fails with the data loss itself
                 log.warning("source.data.loss.not-recorded", cause=str(e))
             raise
         if source is not None and source.losses:
-            self._needs.record_losses(source.losses)  # not passed over in silence, or not at all
-            self._tell(source.losses)
+            self._needs.record_losses(source.losses)  # a loss must be recorded before records behind it are read
+            self._report_losses(source.losses)
         return source
 
-    def _tell(self, losses: Sequence[Loss]) -> None:
+    def _report_losses(self, losses: Sequence[Loss]) -> None:
         for loss in losses:
             log.warning("source.data.loss", **loss.fields())
             self._needs.recorder.record(Lost(loss.records))
@@ -224,22 +224,22 @@ class WorkerSourceTask:
         if self._polling is None:
             self._polling = self._needs.spark()
             self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
-        # Read once: nobody else changes them while the task runs, and to ask the brokers at each poll is what an idle task costs.
-        (partitions, stored), self._kept = self._known(self._polling, task.partitions()), None
+        # Read once: only this task changes them while it runs, and a request at each poll would be the main cost of an idle task.
+        (partitions, stored), self._last_stored = self._stored_for(self._polling, task.partitions()), None
         poll = task.poll(self._polling, stored)
         if poll is None or self._stopping.is_set():
-            self._kept = partitions, stored
+            self._last_stored = partitions, stored
             return task.poll_interval_s
         counts, chain = RecordCounts(self._polling), SourceChain(self._plan, poll.record)
         frame = chain.incoming(counts.reading(poll.frame))
         if chain.learns:
             chain.learn(frame)
         self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), counts)
-        self._kept = partitions, stored.after(poll.progress.offsets)
+        self._last_stored = partitions, stored.after(poll.progress.offsets)
         task.committed(poll.progress)
         return max(0.0, begun + (task.context.interval_ms or 0) / 1000 - time.monotonic())
 
-    def _known(self, spark: SparkSession, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
-        """The stored offsets of these partitions: as they were left, or read if there are others, or the last poll has failed."""
-        known = self._kept
+    def _stored_for(self, spark: SparkSession, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
+        """The stored offsets of these partitions: kept from the last poll, or read if the partitions changed or it failed."""
+        known = self._last_stored
         return known if known is not None and known[0] == partitions else (partitions, self._stored(spark))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.runtime.metrics import Metrics
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, Retried, Streams
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, ModeChosen, Retried
 
 NO_LOSS = {"stalled-ms": 0, "data-losses-total": 0, "data-loss-records-total": 0}
 
@@ -59,7 +59,7 @@ def test_what_the_source_has_lost_is_counted_as_far_as_it_is_known() -> None:
 
 def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
     metrics = Metrics(now=Clock())
-    running(metrics).record(Streams("realtime", "stream.mode=realtime"))
+    running(metrics).record(ModeChosen("realtime", "stream.mode=realtime"))
     assert of(metrics, "headrace-task", connector="c", task="0")["stream-mode"] == "realtime: stream.mode=realtime"
 
 
@@ -95,7 +95,7 @@ def test_what_plugins_of_a_chain_were_called_again_for_is_kept_when_they_are_clo
     recorder = running(metrics)
     recorder.record(Retried())
     own = ("plugins", "hits", 1.0, {"converter": "key", **task})
-    recorder.follow_own(lambda: [own])
+    recorder.follow_task_measures(lambda: [own])
     recorder.follow_plugins(lambda: [own, ("plugins", "hits", 2.0, {"predicate": "p", **task})], lambda: 3)
     assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
     assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1, 2]
@@ -121,7 +121,7 @@ def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     running(metrics)
     assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 0
     assert of(metrics, "headrace-task", **task) == {"batches-total": 0, "failures-total": 1, **NO_LOSS}
-    metrics.no_task("c", 0)
+    metrics.remove_task("c", 0)
     assert not of(metrics, "headrace-task", **task)
 
 
@@ -161,7 +161,7 @@ def test_a_worker_counts_connectors_tasks_and_their_starts() -> None:
     }  # fmt: skip
     metrics.connector_state("d", "UNASSIGNED")  # another worker has it now
     assert of(metrics, "connect-worker-metrics")["connector-count"] == 1
-    metrics.no_connector("c")
+    metrics.remove_connector("c")
     assert not of(metrics, "connect-worker-metrics", connector="c")
 
 
@@ -179,7 +179,7 @@ def test_a_task_shows_what_it_measures_itself_and_its_lag_by_partition() -> None
     recorder = metrics.task("c", 0, "source")
     metrics.task_state("c", 0, "RUNNING")
     recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
-    recorder.follow_own(lambda: [("mirror-x", "record-count", 5.0, {"topic": "A.t"})])
+    recorder.follow_task_measures(lambda: [("mirror-x", "record-count", 5.0, {"topic": "A.t"})])
     found = {(m.group, m.name, m.labels.get("partition"), m.labels.get("topic")): m.value for m in metrics.measures()}
     assert found["mirror-x", "record-count", None, "A.t"] == 5
     assert found["headrace-task", "partition-record-lag", "t-1", None] == 7

@@ -34,7 +34,7 @@ def list_plugins(
     Also what keeps others from being used. The first look at a directory takes some seconds, later ones none until it changes.
     """
     from headrace.plugins import Kind
-    from headrace.runtime.java_plugins import has_own
+    from headrace.runtime.java_plugins import is_built_in
 
     scanned = _scan(path, discovery)
     rows = [
@@ -43,7 +43,7 @@ def list_plugins(
             "type": plugin.kind,
             "version": plugin.version,
             "location": plugin.path,
-            "shadowed": has_own(plugin.class_name, Kind(plugin.kind)),
+            "shadowed": is_built_in(plugin.class_name, Kind(plugin.kind)),
         }
         for plugin in scanned.plugins
     ]

@@ -1,4 +1,4 @@
-"""What a worker measures of itself: events of connectors and tasks, folded into what Kafka Connect's MBeans show."""
+"""Metrics of a worker: events of connectors and tasks, folded into the attributes of Kafka Connect's MBeans."""
 
 from headrace.runtime.metrics.measures import Measure
 from headrace.runtime.metrics.registry import Metrics, TaskRecorder

@@ -1,4 +1,4 @@
-"""What happens to a task, as far as it is measured. Times are epoch ms, durations ms."""
+"""Events of a task that its metrics are computed from. Times are epoch ms, durations ms."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The task is in this state (`running`, `paused`, `failed` …) now."""
+class StateChanged:
+    """The task has entered this state (`running`, `paused`, `failed` …)."""
 
     status: str
     error: str | None = None
-    """What ended it, without secrets."""
+    """The error of a failed task, without secrets."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Batch:
     read: int
     """Records before the chain."""
     written: int
-    """Records that came out of it, to Kafka or to the sink."""
+    """Records written to Kafka or to the sink."""
     took_ms: float
     """From its begin until the last record was acknowledged."""
     failed: int = 0
@@ -29,7 +29,8 @@ class Batch:
     skipped: int = 0
     logged: int = 0
     letters: int = 0
-    """`skipped`, `logged`, `letters`: how many of these were left out, logged, and written to the dead letter topic."""
+    """`skipped`, `logged`, `letters`: how many of the failed records were skipped, logged, and written to the dead letter topic.
+    """
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,15 @@ class Committed:
 
 @dataclass(frozen=True)
 class Transactional:
-    """A batch was committed in transactions of so many records each (KIP-618)."""
+    """A batch was committed in transactions; `sizes` are their numbers of records (KIP-618)."""
 
     sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """What a lane says of a feed: bytes handed to the producer and not acknowledged, whether flow control pauses it and for how
-    many ms it has, and how many records took how long from their timestamp to the acknowledgement
+    """State of a feed in its lane: bytes handed to the producer and not acknowledged, whether flow control pauses it, the total
+    pause in ms, and a histogram of latencies from record timestamp to acknowledgement
     (`headrace.spark.feeds.LATENCY_BOUNDS_MS`), since the feed was added.
     """
 
@@ -62,31 +63,31 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Retried:
-    """What may pass interrupted the task, and it begins again at its stored offsets; or plugins in Java were called again."""
+    """A retriable error interrupted the task, which resumes at its stored offsets; or plugins in Java were retried."""
 
     times: int = 1
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """A sink task reads this many partitions now."""
+    """The number of partitions assigned to a sink task."""
 
     partitions: int
 
 
 @dataclass(frozen=True)
 class Lost:
-    """The source has lost a range of so many records of a partition, 0 if nobody knows how many."""
+    """The source has lost a range of a partition; `records` is 0 if their number is unknown."""
 
     records: int
 
 
 @dataclass(frozen=True)
-class Streams:
+class ModeChosen:
     """The task's stream runs in this mode, `microbatch` or `realtime`, for this reason."""
 
     mode: str
     reason: str
 
 
-Event = Moved | Batch | Committed | Transactional | InFlight | Retried | Assigned | Lost | Streams
+Event = StateChanged | Batch | Committed | Transactional | InFlight | Retried | Assigned | Lost | ModeChosen

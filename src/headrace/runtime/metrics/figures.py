@@ -1,4 +1,4 @@
-"""The few figures of each task that an overview shows, and how they went in the last hour."""
+"""The main figures of each task for the overview, and their history of one hour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.connectors.base import Measured
 INTERVAL_S = 10.0
 """Between two samples."""
 SAMPLES = 360
-"""That are kept: those of an hour."""
+"""Number of samples kept: those of an hour."""
 _AGE = "replication-latency-ms-max"
 
 
@@ -27,15 +27,15 @@ class TaskFigures:
     rate: float
     """Records per second, over the window of the metrics (`metrics.sample.window.ms`)."""
     lag: int | None
-    """Records that are still to be read; None where the source cannot tell."""
+    """Records still to be read; None if the source does not know."""
     age_ms: float | None
     """Age of the oldest record of the last batch when its copy was acknowledged; None where it is not measured."""
     stalled_ms: int = 0
-    """For how long no offset was stored while the lag grew (`headrace.runtime.metrics.progress`); 0 if that is not so."""
+    """How long no offset was stored while the lag grew (`headrace.runtime.metrics.progress`); 0 if not stalled."""
     silent_since_ms: int | None = None
-    """Since when (epoch ms) the cluster that is asked for the lag has given no answer; None: it does, or is not asked."""
+    """Since when (epoch ms) the source cluster has not answered lag requests; None: it answers, or is not asked."""
     target_silent_since_ms: int | None = None
-    """The same of the cluster that the task writes to."""
+    """Since when (epoch ms) the cluster that the task writes to has not answered; None: it answers."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,17 @@ class FigureSample:
 class FigureHistory:
     """The last hour of each connector, sampled every INTERVAL_S. For one thread that adds; any may read.
 
-    A connector without a task here, as it is restarted, stopped or on another worker, has copied nothing here: its samples go on
-    with 0, and are kept until they are all of that kind.
+    A connector without a task here (restarting, stopped or on another worker) gets samples of 0; its history is dropped once all
+    samples are of that kind.
     """
 
     _absent: dict[str, int] = field(default_factory=dict)
-    """How many samples have been added since each of these had a task here."""
+    """Number of samples since each of these connectors had a task here."""
     _samples: dict[str, deque[FigureSample]] = field(default_factory=dict)
     _records: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
     def add(self, figures: Iterable[TaskFigures], seconds: float) -> None:
-        """One more sample; seconds: since the last. A counter that fell is of a task that was started again."""
+        """Add a sample; seconds: since the last one. A counter that fell belongs to a restarted task."""
         by_connector: dict[str, list[TaskFigures]] = {}
         for shown in figures:
             by_connector.setdefault(shown.connector, []).append(shown)
@@ -72,12 +72,12 @@ class FigureHistory:
         self._records = {(task.connector, task.task): task.records for tasks in by_connector.values() for task in tasks}
         self._absent = {name: self._absent.get(name, 0) + 1 for name in self._samples if name not in by_connector}
         for name in self._absent:
-            if (ring := self._samples.get(name)) is not None:  # it may just have been forgotten
+            if (ring := self._samples.get(name)) is not None:  # it may just have been deleted
                 ring.append(FigureSample(0.0, None))
         self._samples = {name: ring for name, ring in self._samples.items() if self._absent.get(name, 0) < SAMPLES}
 
     def forget(self, connector: str) -> None:
-        """It was deleted: another one of its name begins anew."""
+        """Delete the history of a deleted connector."""
         self._samples.pop(connector, None)
 
     def of(self, connector: str) -> list[FigureSample]:
@@ -92,6 +92,6 @@ class FigureHistory:
 
 
 def greatest_age(measured: Iterable[Measured]) -> float | None:
-    """The greatest age among what a task measures itself, in ms."""
+    """The greatest replication latency among a task's own measures, in ms."""
     ages = [value for _, name, value, _ in measured if name.endswith(_AGE) and isinstance(value, int | float)]
     return max((age for age in ages if not math.isnan(age)), default=None)

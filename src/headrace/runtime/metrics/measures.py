@@ -1,6 +1,6 @@
 """States as attributes of Kafka Connect's MBeans, by group and name (`connector-task-metrics`, `batch-size-max`). Pure.
 
-What Kafka Connect has no name for is in the group `headrace-task`.
+Measures that Kafka Connect does not have are in the group `headrace-task`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headrace.runtime.metrics.window import Meter
 from headrace.spark.feeds import LATENCY_BOUNDS_MS
 
 WORKER, REBALANCE = "connect-worker-metrics", "connect-worker-rebalance-metrics"
-CONNECTOR, TASK, ERROR, OWN = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"
+CONNECTOR, TASK, ERROR, HEADRACE = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"
 STREAMS = "headrace-streams"
 
 
@@ -31,31 +31,31 @@ class Measure:
 
     @property
     def counter(self) -> bool:
-        """Whether the value only grows, as the ending of its name says."""
+        """Whether the value is a counter: its name ends with `-total`."""
         return self.name.endswith("-total")
 
 
 def of_task(state: TaskMetrics, lag: Mapping[str, int] | None, labels: Mapping[str, str], now_ms: int) -> Iterator[Measure]:
-    """All of one task. lag: records that are to be read yet, by partition; None where the source cannot tell."""
+    """All measures of one task. lag: records still to be read, by partition; None if unknown."""
     groups = {
         TASK: _common(state, now_ms),
         f"{state.kind}-task-metrics": (_source if state.kind == "source" else _sink)(state, lag, now_ms),
         ERROR: _errors(state),
-        OWN: _own(state, lag),
+        HEADRACE: _own(state, lag),
     }
     for group, values in groups.items():
         for name, value in values.items():
             yield Measure(group, name, value, labels)
     if state.in_flight is not None:
         for bound, count in zip((*map(str, LATENCY_BOUNDS_MS), "+Inf"), accumulate(state.in_flight.latency), strict=True):
-            yield Measure(OWN, "record-latency-ms-bucket", count, {**labels, "le": bound})
+            yield Measure(HEADRACE, "record-latency-ms-bucket", count, {**labels, "le": bound})
     for partition, behind in sorted((lag or {}).items()):
-        yield Measure(OWN, "partition-record-lag", behind, {**labels, "partition": partition})
+        yield Measure(HEADRACE, "partition-record-lag", behind, {**labels, "partition": partition})
 
 
 def _common(state: TaskMetrics, now_ms: int) -> dict[str, float | str]:
     ok = state.commit_successes.average(now_ms)
-    known = bool(ok == ok)  # NaN is not itself
+    has_commits = bool(ok == ok)  # NaN is not itself
     return {
         "status": state.status,
         "running-ratio": state.ratio("running", now_ms),
@@ -64,8 +64,8 @@ def _common(state: TaskMetrics, now_ms: int) -> dict[str, float | str]:
         "batch-size-avg": state.sizes.average(now_ms),
         "offset-commit-max-time-ms": state.commit_times_ms.largest(now_ms),
         "offset-commit-avg-time-ms": state.commit_times_ms.average(now_ms),
-        "offset-commit-success-percentage": ok if known else 0.0,
-        "offset-commit-failure-percentage": 1 - ok if known else 0.0,
+        "offset-commit-success-percentage": ok if has_commits else 0.0,
+        "offset-commit-failure-percentage": 1 - ok if has_commits else 0.0,
     }
 
 
@@ -104,12 +104,12 @@ def _sink(state: TaskMetrics, lag: Mapping[str, int] | None, now_ms: int) -> dic
     }
 
 
-def _active(what: str, state: TaskMetrics, now_ms: int) -> dict[str, float]:
-    """A batch is read, transformed and written as one: between two of them nothing is under way."""
+def _active(prefix: str, state: TaskMetrics, now_ms: int) -> dict[str, float]:
+    """Active records: a batch is read, transformed and written as a whole; between batches there are none."""
     return {
-        f"{what}-active-count": 0,
-        f"{what}-active-count-max": state.sizes.largest(now_ms),
-        f"{what}-active-count-avg": state.sizes.average(now_ms),
+        f"{prefix}-active-count": 0,
+        f"{prefix}-active-count-max": state.sizes.largest(now_ms),
+        f"{prefix}-active-count-avg": state.sizes.average(now_ms),
     }
 
 

@@ -1,16 +1,16 @@
-"""Whether a task makes no progress while its lag grows: `(progress, what is seen now) -> progress`. Pure."""
+"""Detects a stalled task, which commits nothing while its lag grows: `(progress, observation) -> progress`. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 STALLED_MS = 60_000
-"""How long no offset is stored, with a lag that grows, before the task counts as stalled: several times what storing may take."""
+"""Time without stored offsets and with a growing lag after which a task counts as stalled: several commit intervals."""
 
 
 @dataclass(frozen=True)
 class CommitProgress:
-    """What was seen of a task since it last stored offsets; times are epoch ms."""
+    """Observations of a task since it last stored offsets; times are epoch ms."""
 
     since_ms: int
     """When offsets were stored last, the task was first seen running, or the lag was last as small as `least`."""
@@ -19,11 +19,11 @@ class CommitProgress:
     least: int | None = None
     """The smallest lag since offsets were stored last; None: not known yet."""
     lag: int | None = None
-    """The lag that was seen last."""
+    """The last observed lag."""
     running: bool = False
 
     def updated(self, commits: float, lag: int | None, running: bool, now_ms: int) -> CommitProgress:
-        """Take what is so now. commits: how often offsets were stored in all; lag: None where it is not known now."""
+        """Add an observation. commits: total number of commits; lag: None if unknown."""
         if commits != self.commits or not running or not self.running:
             return CommitProgress(now_ms, commits, lag, lag, running)
         if lag is None:
@@ -33,7 +33,7 @@ class CommitProgress:
         return replace(self, lag=lag)
 
     def stalled_ms(self, now_ms: int) -> int:
-        """For how long the lag has been larger than before and nothing was stored; 0 if not, or not for STALLED_MS yet."""
+        """How long the lag has grown without a commit; 0 if it has not, or not for STALLED_MS yet."""
         grown = self.lag is not None and self.least is not None and self.lag > self.least
         length = now_ms - self.since_ms
         return length if grown and length >= STALLED_MS else 0

@@ -1,4 +1,4 @@
-"""What is known of one task: `(state, event) -> state`. Pure."""
+"""The metrics of one task: `(state, event) -> state`. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headrace.runtime.metrics.events import (
     Event,
     InFlight,
     Lost,
-    Moved,
+    ModeChosen,
     Retried,
-    Streams,
+    StateChanged,
     Transactional,
 )
 from headrace.runtime.metrics.window import Meter, Span, Window
@@ -46,7 +46,7 @@ class TaskMetrics:
     failures: int = 0
     """How often this task has FAILED, over all its restarts."""
     error: str | None = None
-    """The last one."""
+    """The last error."""
     error_ms: int = 0
     failed_records: int = 0
     skipped: int = 0
@@ -59,7 +59,7 @@ class TaskMetrics:
     mode: str | None = None
     in_flight: InFlight | None = None
     transacted: int = 0
-    """Transactions that were committed with offsets in them."""
+    """Committed transactions that contain offsets."""
 
     @classmethod
     def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskMetrics:
@@ -73,7 +73,7 @@ class TaskMetrics:
         return self.commits.total + self.transacted
 
     def ratio(self, status: str, now_ms: int) -> float:
-        """The part of its life that the task was in this state, 0 to 1."""
+        """The share of its lifetime that the task was in this state, 0 to 1."""
         spent = self.spent_ms.get(status, 0) + (now_ms - self.since_ms if status == self.status else 0)
         life = now_ms - self.begun_ms
         return spent / life if life > 0 else float(status == self.status)
@@ -82,8 +82,8 @@ class TaskMetrics:
 def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
     """The state after an event."""
     match event:
-        case Moved():
-            return _moved(state, event, now_ms)
+        case StateChanged():
+            return _state_changed(state, event, now_ms)
         case Batch():
             return _batch(state, event, now_ms)
         case Committed():
@@ -102,7 +102,7 @@ def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
             return replace(state, retries=state.retries + event.times, error_ms=now_ms)
         case Assigned():
             return replace(state, partitions=event.partitions)
-        case Streams():
+        case ModeChosen():
             return replace(state, mode=f"{event.mode}: {event.reason}")
         case Lost():
             return replace(state, losses=state.losses + 1, lost_records=state.lost_records + event.records)
@@ -115,16 +115,16 @@ def _transactional(state: TaskMetrics, event: Transactional, now_ms: int) -> Tas
     return replace(state, transactions=transactions, transacted=state.transacted + len(event.sizes))
 
 
-def _moved(state: TaskMetrics, event: Moved, now_ms: int) -> TaskMetrics:
+def _state_changed(state: TaskMetrics, event: StateChanged, now_ms: int) -> TaskMetrics:
     spent = {**state.spent_ms, state.status: state.spent_ms.get(state.status, 0) + now_ms - state.since_ms}
-    moved = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
+    changed = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
     if event.status != "failed":
-        return moved
-    return replace(moved, failures=state.failures + 1, error=(event.error or "")[:_LONGEST_ERROR], error_ms=now_ms)
+        return changed
+    return replace(changed, failures=state.failures + 1, error=(event.error or "")[:_LONGEST_ERROR], error_ms=now_ms)
 
 
 def _batch(state: TaskMetrics, event: Batch, now_ms: int) -> TaskMetrics:
-    seen = replace(
+    updated = replace(
         state,
         read=state.read.add(event.read, now_ms),
         written=state.written.add(event.written, now_ms),
@@ -136,5 +136,5 @@ def _batch(state: TaskMetrics, event: Batch, now_ms: int) -> TaskMetrics:
         error_ms=now_ms if event.failed else state.error_ms,
     )
     if not event.read:  # offsets without records, as transactions leave them
-        return seen
-    return replace(seen, sizes=state.sizes.add(event.read, now_ms), times_ms=state.times_ms.add(event.took_ms, now_ms))
+        return updated
+    return replace(updated, sizes=state.sizes.add(event.read, now_ms), times_ms=state.times_ms.add(event.took_ms, now_ms))

@@ -1,4 +1,4 @@
-"""What is known of the connectors of a worker, and of how often something was started. Pure."""
+"""Metrics of a worker's connectors, and of startups. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TASK_STATES = ("running", "paused", "failed", "unassigned", "destroyed", "resta
 
 @dataclass(frozen=True)
 class ConnectorMetrics:
-    """A connector of this worker: its state, and what is known of its class once it was started."""
+    """State, type, class and version of a connector of this worker; the last three once it was started."""
 
     status: str = "unassigned"
     kind: str = ""
@@ -23,33 +23,33 @@ class ConnectorMetrics:
 
 @dataclass(frozen=True)
 class Startups:
-    """How often connectors, or tasks, were started, and how often that failed."""
+    """Numbers of successful and failed startups of connectors or tasks."""
 
     successes: int = 0
     failures: int = 0
 
     def add(self, ok: bool) -> Startups:
-        """One more."""
+        """Count one startup."""
         return replace(self, successes=self.successes + ok, failures=self.failures + (not ok))
 
-    def measures(self, what: str) -> dict[str, float]:
-        """The attributes, `what` being "connector" or "task"."""
+    def measures(self, kind: str) -> dict[str, float]:
+        """The attributes. kind: "connector" or "task"."""
         attempts = self.successes + self.failures
         return {
-            f"{what}-startup-attempts-total": attempts,
-            f"{what}-startup-success-total": self.successes,
-            f"{what}-startup-success-percentage": self.successes / attempts if attempts else 0.0,
-            f"{what}-startup-failure-total": self.failures,
-            f"{what}-startup-failure-percentage": self.failures / attempts if attempts else 0.0,
+            f"{kind}-startup-attempts-total": attempts,
+            f"{kind}-startup-success-total": self.successes,
+            f"{kind}-startup-success-percentage": self.successes / attempts if attempts else 0.0,
+            f"{kind}-startup-failure-total": self.failures,
+            f"{kind}-startup-failure-percentage": self.failures / attempts if attempts else 0.0,
         }
 
 
 def of_worker(
     connectors: Mapping[str, ConnectorMetrics], tasks: Mapping[str, Sequence[TaskMetrics]], startups: Mapping[str, Startups]
 ) -> Iterator[Measure]:
-    """All of the worker as a whole and of its connectors. tasks: by connector; startups: of "connector" and "task"."""
+    """The measures of the worker and of its connectors. tasks: by connector; startups: of "connector" and "task"."""
     counts = {"connector-count": len(connectors), "task-count": sum(map(len, tasks.values()))}
-    for values in (counts, *(startups[what].measures(what) for what in ("connector", "task"))):
+    for values in (counts, *(startups[kind].measures(kind) for kind in ("connector", "task"))):
         for name, value in values.items():
             yield Measure(WORKER, name, value, {})
     for name in sorted(connectors.keys() | tasks.keys()):

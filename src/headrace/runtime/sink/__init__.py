@@ -1,1 +1,1 @@
-"""The tasks of sink connectors: from the partitions they read to the offsets they commit."""
+"""The tasks of sink connectors: partitions, chain, delivery and offset commits."""

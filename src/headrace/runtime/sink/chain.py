@@ -1,4 +1,4 @@
-"""A sink task's chain: from the bytes that Kafka has to the records that the sink asked for."""
+"""A sink task's chain: from Kafka's bytes to the records of the sink."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LETTER = ("topic", "key", "value", "headers", "partition")
 
 
 def sink_steps(plan: SinkPlan, writers: Writers) -> Steps:
-    """What happens to the records of a sink."""
+    """The steps of a sink task."""
     converters = plan.converters
     reading = Readers(converters.key, converters.value, converters.header)
     return Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
 
 
 def sink_record(frame: DataFrame) -> RecordColumns:
-    """How the columns of Kafka's records, read by Spark or by a lane, make up a record."""
+    """The record columns of a frame of Kafka records, read by Spark or by a lane."""
     return RecordColumns(
         topic=frame["topic"],
         key=frame["key"],
@@ -43,7 +43,7 @@ def sink_record(frame: DataFrame) -> RecordColumns:
 
 
 class SinkChain(TaskChain):
-    """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
+    """From the frame of Spark's Kafka source to `SinkBatch.frame`."""
 
     def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: RecordCounts) -> None:
         """frame: of `headrace.spark.kafka.read_stream`; counts: its records count as read in it."""
@@ -56,14 +56,14 @@ class SinkChain(TaskChain):
         return self.compiled().fails
 
     def transformed(self, incoming: DataFrame) -> DataFrame:
-        """Everything that is known of a record after the chain; `records` and `letters` choose from it."""
+        """All columns after the chain; `records` and `letters` select from them."""
         return self.compiled().apply(incoming, [*INPUT, *self._origin])
 
     def records(self, transformed: DataFrame) -> DataFrame:
-        """The good records, as the sink gets them.
+        """The records that have not failed, for the sink.
 
-        With tolerance none, reading the frame fails at the first record that has failed (`headrace.runtime.failed_records`): it
-        cannot be known how often, and in which order, a sink reads what it gets.
+        With tolerance none, reading the frame fails at the first failed record (`headrace.runtime.failed_records`), as a sink
+        may read the frame in any order and more than once.
         """
         frame = transformed
         if self.fails:

@@ -1,6 +1,6 @@
-"""What happens to one batch of a sink: failed records are put aside → the sink writes the others → the offsets are committed.
+"""Delivers one batch of a sink: write failed records as dead letters → put the others → commit the offsets.
 
-In this order, whatever the sink: an offset is committed only for records that are written, or are dead letters (at least once).
+In this order for every sink: an offset is committed only after its records are written, or are dead letters (at least once).
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class SinkPorts:
-    """What a sink's delivery does outside of Spark."""
+    """Functions by which a sink's delivery reaches Kafka and the stores."""
 
     commit_offsets: Callable[[str, Mapping[Partition, int]], None]
     """Takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure)."""
     ensure_dead_letters: Callable[[str, int], None]
-    """Returns when the dead letter topic exists, with this replication factor if it has to be made."""
+    """Returns when the dead letter topic exists; creates it with this replication factor if it is missing."""
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     """`is_active`, `record_active`: the active topics of this connector."""
-    still_there: Callable[[Mapping[Partition, tuple[int, int]]], bool]
-    """Whether offsets can still be read."""
+    are_available: Callable[[Mapping[Partition, tuple[int, int]]], bool]
+    """Whether these offset ranges are still in the log."""
     recorder: TaskRecorder
-    """Told what is measured."""
+    """Records the metrics."""
 
 
 @dataclass(frozen=True)
 class SinkBatchRange:
-    """What a batch covers: see `SinkBatch`; commit: the offsets to commit once it is written."""
+    """The offset ranges of a batch: see `SinkBatch`; commit: the offsets to commit once it is written."""
 
     offsets: Mapping[Partition, tuple[int, int]]
     id: int
@@ -67,7 +67,7 @@ class SinkBatchRange:
 
 
 class SinkDelivery:
-    """Delivers the batches of one sink task; `batches` counts those that are written and committed."""
+    """Delivers the batches of one sink task; `batches` counts the committed ones."""
 
     def __init__(self, plan: SinkPlan, task: SinkTask, ports: SinkPorts) -> None:
         self._plan, self._task, self._ports = plan, task, ports
@@ -82,24 +82,24 @@ class SinkDelivery:
             self._abandoned = True
 
     def __call__(self, incoming: DataFrame, chain: SinkChain, covered: SinkBatchRange) -> None:
-        """Deliver one batch, of the columns of `SinkChain.incoming`. Raises what ends the task, or its stream for now."""
+        """Deliver one batch, of the columns of `SinkChain.incoming`. Raises errors that fail the task, or retriable ones."""
         chain.counts.begin()
         if chain.learns:
             chain.learn(incoming)
         transformed, failures = chain.transformed(incoming), 0
         if chain.fails and self._plan.tolerance.all:
-            failures = self._put_aside(chain.letters(transformed))
+            failures = self._write_failed_as_letters(chain.letters(transformed))
         batch = covered.batch(chain.counts.writing(chain.records(transformed)))
         try:
             self._retry(lambda: self._task.put(batch), covered)
         except Exception as e:
             failures += failed_at(e) is not None
-            ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
+            ended = self._error_to_raise(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
             self._ports.recorder.record(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
         self._record_active(incoming, covered)
-        self._retry(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
+        self._retry(lambda: self._commit(covered), covered)  # retries while the coordinator is unavailable, without limit
         self.batches += 1
 
     def _commit(self, covered: SinkBatchRange) -> None:
@@ -115,13 +115,13 @@ class SinkDelivery:
             self._ports.recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _retry(self, step: Callable[[], None], covered: SinkBatchRange) -> None:
-        """Call a step until it succeeds, as long as the task runs and the batch can still be read."""
+        """Retry a step until it succeeds, while the task runs and the batch is still in the log."""
         backoff = Backoff()
         while True:
             try:
                 return step()
             except RetriableError as e:
-                if failed_at(e) or not self._ports.still_there(covered.offsets):
+                if failed_at(e) or not self._ports.are_available(covered.offsets):
                     raise
                 self._ports.recorder.record(Retried())
                 pause_s = backoff.failed()
@@ -129,38 +129,35 @@ class SinkDelivery:
                 if self._stopping.wait(pause_s):
                     raise
 
-    def _ended(self, error: Exception, letters: DataFrame | None) -> HeadraceError | Exception:
-        """What to raise after an error of the sink: it may be a record's own, pass by itself, or end the task."""
+    def _error_to_raise(self, error: Exception, letters: DataFrame | None) -> HeadraceError | Exception:
+        """The error to raise after an error of the sink: a failed record's, a retriable one, or one that fails the task."""
         record = failed_at(error)
         if record is not None:
             if letters is not None:
-                self._last_words(record, letters)
+                self._report_last_record(record, letters)
             return record.error()
         if failure.is_retriable(error):
-            return error  # the stream is opened again
+            return error  # the task is retried
         ended = ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.")
         ended.__cause__ = failure.as_error(error, "The sink could not write")
         return ended
 
-    def _put_aside(self, letters: DataFrame) -> int:
-        """Write the failed records of a batch to the dead letter topic, and log them, as far as that is asked for.
-
-        Returns how many there are.
-        """
+    def _write_failed_as_letters(self, letters: DataFrame) -> int:
+        """Write the failed records of a batch to the dead letter topic, and log them, as configured. Returns their number."""
         failed = only_failures(letters, self._plan.tolerance)
         self._write_letters(failed.frame)
         failed.logged()
         return failed.count
 
-    def _last_words(self, record: FailedRecord, letters: DataFrame) -> None:
-        """Kafka logs the record that ends a task, and makes it a dead letter, too."""
+    def _report_last_record(self, record: FailedRecord, letters: DataFrame) -> None:
+        """Log the record that fails the task, and write it as a dead letter, as Kafka does."""
         log_failed([record], self._plan.tolerance)
         if self._plan.tolerance.dead_letters is not None:
             origin = [f"{quoted(ORIGIN + part)} = {lit(value)}" for part, value in record.origin.items()]
             self._write_letters(filter_here(letters, " AND ".join(origin)).drop("failure"))
 
     def _write_letters(self, letters: DataFrame) -> None:
-        """Write all of these; raises RetriableError if that may help, and continues without them if not, as Kafka does."""
+        """Write these dead letters. Raises retriable errors; logs others and continues, as Kafka does."""
         dead = self._plan.tolerance.dead_letters
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()
@@ -174,7 +171,7 @@ class SinkDelivery:
             log.error(str(error))
 
     def _record_active(self, incoming: DataFrame, covered: SinkBatchRange) -> None:
-        """A topic is active once a record of it was consumed (KIP-558); offsets alone may be those of a transaction's marker."""
+        """Record topics as active once a record was consumed (KIP-558); offsets alone may be transaction markers."""
         for topic in sorted({topic for topic, _ in covered.offsets}):
             if not self._ports.is_active(topic) and filter_here(incoming, f"in_topic = {lit(topic)}").select("in_topic").head(1):
                 self._ports.record_active(topic)

@@ -1,4 +1,4 @@
-"""The feed of a sink that a lane writes for: its records go one by one, and are committed to its consumer group."""
+"""The feed of a sink whose records a lane writes one by one; offsets are committed to its consumer group."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from headrace.spark.destination_topic import DestinationTopic
 if TYPE_CHECKING:
     from headrace.spark.feeds import PartitionUpdate, Update
 
-_TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # as Connect's REST shows a sink's offsets
+_TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # names in Connect's REST API
 
 
 class SinkFeed(FeedOwner):
-    """What a task reads until its share of the partitions changes, for `headrace.runtime.feed_run.FeedRun`."""
+    """The partitions that a task reads until its assignment changes, for `headrace.runtime.feed_run.FeedRun`."""
 
     def __init__(
         self, task: SinkTask, plan: SinkPlan, partitions: SinkPartitions, share: AssignedPartitions, start: StartPositions
@@ -40,16 +40,16 @@ class SinkFeed(FeedOwner):
         self.check_interval_s = plan.check_interval_s
 
     def source(self) -> FeedSource:
-        """All partitions of the share."""
+        """The source of all assigned partitions."""
         return FeedSource(self._positions, self._plan.consumer, sink_record, lambda topic: topic)
 
     def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
-        """Those of all partitions: as Kafka Connect does, what has no records (yet) is committed, too, once something is."""
+        """The offsets of all partitions: as in Kafka Connect, a commit includes partitions without records."""
         self._positions |= ends
         return [({_TOPIC: t, _PARTITION: p}, {_OFFSET: end}) for (t, p), end in self._positions.items()]
 
     def offsets_stored(self, ends: Mapping[Partition, int]) -> None:
-        """Take note of what is committed."""
+        """Keep the committed offsets."""
         self._committed |= ends
 
     def behind(self) -> dict[str, int] | None:
@@ -57,27 +57,27 @@ class SinkFeed(FeedOwner):
         return self._partitions.behind(dict(self._committed))
 
     def silent_since_ms(self) -> int | None:
-        """Since when the cluster has given no answer."""
+        """Since when (epoch ms) the cluster has not answered; None: it answers."""
         return self._partitions.silent_since_ms()
 
     def needs_reopening(self) -> bool:
-        """Whether the share is another one now."""
+        """Whether the assignment has changed."""
         if time.monotonic() - self._checked_at < self.check_interval_s:
             return False
         self._checked_at = time.monotonic()
         return self._partitions.changed(self._share)
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
-        """Take note of the topics that had records."""
+        """Keep the topics that had records."""
         self._read |= {update.topic for update in partitions if update.records}
 
     def active_topics(self, update: Update) -> Collection[str]:
-        """The topics that were read: a sink uses them, whatever becomes of the records (KIP-558)."""
+        """The topics that were read: they are active whether or not the records were written (KIP-558)."""
         return self._read
 
 
 def partition_counts(plan: SinkPlan, target: KafkaTarget, share: AssignedPartitions) -> dict[str, int]:
-    """By topic of the target, how many partitions the topic has that its records come from, where the chain leaves that clear."""
+    """Partition counts of the source topics, by target topic; empty if the chain routes by record."""
     after_chain = router(plan.stages)
     return {target.topic(t): n for t, n in counts_after(share.counts, after_chain).items()} if after_chain else {}
 
@@ -92,10 +92,9 @@ def commits(plan: SinkPlan, ports: SinkPorts) -> OffsetCommits:
 
 
 def feed_ports(ports: SinkPorts, target: KafkaTarget | None, counts: Mapping[str, int]) -> FeedPorts:
-    """What a run does outside of the lanes.
+    """The ports of a sink's feed.
 
-    target: None for a file, for which no topic is ever asked for; counts: how many partitions new topics of the target cluster
-    get.
+    target: None for a file, which has no topics; counts: partitions of new topics in the target cluster.
     """
     if target is None:
         return FeedPorts(

@@ -1,7 +1,7 @@
-"""Which topic partitions a sink task reads, and from which offsets on.
+"""The partitions that a sink task reads, and their start offsets.
 
-There is no group membership: the partitions of all topics, sorted, are dealt to the tasks in turn, and the group's committed
-offsets are read and written by name. So what reads a group's offsets and lag works as it does for Kafka Connect.
+Tasks are not members of the group: the partitions of all topics, sorted, are assigned round robin, and the group's committed
+offsets are read and written by name. So tools that read a group's offsets and lag work as with Kafka Connect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class AssignedPartitions:
-    """What a task reads: its partitions, how many its topics have, and whether topics that are asked for do not exist (yet)."""
+    """A task's partitions, the partition counts of their topics, and whether configured topics are missing."""
 
     partitions: tuple[Partition, ...]
     counts: Mapping[str, int]
@@ -34,20 +34,20 @@ class AssignedPartitions:
 
 
 def share(topics: Mapping[str, TopicInfo], task: int, tasks: int) -> tuple[Partition, ...]:
-    """Every `tasks`-th partition of all, sorted, beginning with number `task`. Pure."""
+    """The partitions of a task, assigned round robin: every `tasks`-th of all, sorted, from number `task` on. Pure."""
     every = sorted((name, partition) for name, info in topics.items() for partition in info.partitions)
     return tuple(every[task::tasks])
 
 
 class SinkPartitions:
-    """Looks partitions and offsets up for one sink task."""
+    """Looks up partitions and offsets for one sink task."""
 
     def __init__(self, admin: Admin, plan: SinkPlan) -> None:
         """admin: a client with the settings of the task's consumer."""
         self._admin, self._plan = admin, plan
 
     def assigned(self) -> AssignedPartitions:
-        """The task's share now. Raises KafkaFailure."""
+        """The current assignment of the task. Raises KafkaFailure."""
         topics = self._named(self._plan.topics) if self._plan.topics is not None else self._matching()
         mine = share(topics, self._plan.task, self._plan.tasks)
         counts = {topic: len(topics[topic].partitions) for topic, _ in mine}
@@ -56,7 +56,7 @@ class SinkPartitions:
         )
 
     def changed(self, before: AssignedPartitions) -> bool:
-        """Whether the share is another one now; what keeps it from being known is logged, and the next look tries again."""
+        """Whether the assignment has changed; an error is logged, and the next check retries."""
         try:
             return self.assigned() != before
         except HeadraceError as error:
@@ -75,11 +75,11 @@ class SinkPartitions:
         return {name: info for name, info in topics.items() if not info.internal}
 
     def start(self, partitions: Sequence[Partition]) -> StartPositions:
-        """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says; `looked_up` are the partitions
-        without a committed offset and without records to read.
+        """The start positions: the group's committed offsets, else by `auto.offset.reset`; `looked_up` are partitions without a
+        committed offset and without records to read.
 
-        What is gone from a log is reported; reading continues with what is left of it. Raises KafkaFailure, ConnectError if there
-        is no offset and no reset policy.
+        Lost records are reported; reading continues at the earliest offset. Raises KafkaFailure; ConnectError without an offset
+        and a reset policy.
         """
         committed = self._admin.committed(self._plan.group, _TIMEOUT_S, partitions)
         self._admin.close_group(self._plan.group)
@@ -88,16 +88,16 @@ class SinkPartitions:
         logs = {p: (first[p], end[p]) for p in partitions}
         start = decide(list(partitions), committed, logs, "latest" if self._plan.reset == "latest" else "earliest")
         if self._plan.reset == "none":
-            _refuse([p for p in partitions if p not in committed or start.positions[p] != committed[p]])
+            _require_offsets([p for p in partitions if p not in committed or start.positions[p] != committed[p]])
         earliest = {partition: first[partition] for partition, _, _ in start.lost}
-        # What has no records to read yet is committed all the same, as Kafka Connect commits the position there.
+        # Partitions without records are committed, too, as Kafka Connect commits their positions.
         fresh = tuple(p for p in partitions if p not in committed and start.positions[p] >= end[p])
         start = replace(start, positions={**start.positions, **earliest}, looked_up=fresh)
         warn(start, "sink")
         return start
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """Up to which offset each of these can be read now. Raises KafkaFailure."""
+        """The end offset of each of these partitions. Raises KafkaFailure."""
         only = self._plan.consumer.get("isolation.level") == "read_committed"
         return self._admin.partition_offsets(list(partitions), "latest", _TIMEOUT_S, read_committed=only)
 
@@ -106,11 +106,11 @@ class SinkPartitions:
         return behind(self._admin, positions)
 
     def silent_since_ms(self) -> int | None:
-        """Since when the cluster has given no answer to that; None: it does, or is not asked."""
+        """Since when (epoch ms) the cluster has not answered lag requests; None: it answers, or is not asked."""
         return latest_offsets(self._admin).silent_since_ms
 
-    def still_there(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:
-        """Whether these offsets are still in the log; True where that cannot be known now."""
+    def are_available(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:
+        """Whether these offsets are still in the log; True if that is unknown."""
         try:
             first = self._admin.partition_offsets(ranges, "earliest", _TIMEOUT_S)
         except HeadraceError as error:
@@ -118,7 +118,7 @@ class SinkPartitions:
         return all(first[p] <= begin for p, (begin, _) in ranges.items())
 
 
-def _refuse(partitions: Sequence[Partition]) -> None:
+def _require_offsets(partitions: Sequence[Partition]) -> None:
     if partitions:
         names = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
         raise ConnectError(f"Undefined offset with no reset policy for partitions: [{names}]")

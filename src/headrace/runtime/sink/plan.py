@@ -1,4 +1,4 @@
-"""From configurations to what a sink task will do: a value, made without touching a network, a clock or Spark."""
+"""The plan of a sink task, from configurations: a value, computed without network, clock or Spark."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ RESETS = ("earliest", "latest", "none")
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What one sink task will do."""
+    """All settings of one sink task."""
 
     connector: str
     task: int
     tasks: int
-    """`connector`, `task`, `tasks`: who, and how many there are."""
+    """`connector`, `task`, `tasks`: name, number, and number of tasks."""
     props: Props
     """The task configuration."""
     topics: tuple[str, ...] | None
-    """The names, None if `regex` says which."""
+    """The topic names; None: `regex` selects topics."""
     regex: str
     group: str
-    """Whose offsets are read and committed."""
+    """The consumer group that offsets are committed to."""
     consumer: Mapping[str, str]
     letter_producer: Mapping[str, str]
     letter_admin: Mapping[str, str]
     """`consumer`, `letter_producer`, `letter_admin`: Java client settings."""
     reset: str
-    """Where a partition without a committed offset begins."""
+    """`auto.offset.reset`: start of a partition without a committed offset."""
     check_interval_s: float
-    """How often topics and partitions are looked for."""
+    """Interval of checks for new topics and partitions."""
     batch_records: int | None
-    """The most records of a batch, None: as the sink says."""
+    """Maximum records of a batch; None: the sink's default."""
     converters: Converters
-    """What reads the records."""
+    """The converters of read records."""
     stages: tuple[Stage, ...]
     """The chain."""
     tolerance: Tolerance
-    """Of records that fail."""
+    """The handling of failed records."""
 
     @property
     def all_converters(self) -> list[object]:
-        """Each of them."""
+        """The converters as a list."""
         return [self.converters.key, self.converters.value, self.converters.header]
 
     def selects(self, topic: str) -> bool:
-        """Whether `topics.regex` names this topic, with its whole name."""
+        """Whether `topics.regex` matches the whole topic name."""
         return java_regex(self.regex).fullmatch(topic) is not None
 
 
@@ -73,7 +73,7 @@ def group_of(name: str, config: Mapping[str, str]) -> str:
 def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: Props, worker: WorkerConfig) -> SinkPlan:
     """The plan of a sink task.
 
-    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
+    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, if one is invalid.
     """
     config: Props = settings.originals
     name, task = context.connector, context.task

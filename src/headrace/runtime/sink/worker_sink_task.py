@@ -1,4 +1,4 @@
-"""What the task of a sink connector does: the stream of its partitions, through the chain, to the sink."""
+"""The work of a sink connector's task: reads its partitions, through the chain, into the sink."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_SOON_S = 5.0  # until the next look for topics that are not there yet
+_MISSING_TOPICS_CHECK_S = 5.0  # interval of checks for missing topics
 
 
 class WorkerSinkTask:
@@ -50,7 +50,7 @@ class WorkerSinkTask:
         self._writers: Writers | None = None
         self._commits = commits(plan, ports)
         self._run: QueryRun | FeedRun | None = None
-        self._fed = 0  # `batches` of feeds that have ended
+        self._ended_feed_batches = 0  # `batches` of feeds that have ended
         plugin_instances.follow(ports.recorder, (plan.connector, plan.task), plan.stages, plan.all_converters)
 
     @property
@@ -61,13 +61,13 @@ class WorkerSinkTask:
     @property
     def batches(self) -> int:
         """How many batches are written and committed."""
-        return self._delivery.batches + self._fed + (self._run.batches if isinstance(self._run, FeedRun) else 0)
+        return self._delivery.batches + self._ended_feed_batches + (self._run.batches if isinstance(self._run, FeedRun) else 0)
 
     def prepare(self) -> None:
-        """Nothing: a sink's consumer group says what is committed."""
+        """Do nothing: committed offsets are read from the consumer group."""
 
     def once(self) -> float:
-        """Read what the task has to read until its share changes; returns the seconds to wait before the next look."""
+        """Read the assigned partitions until the assignment changes; returns the seconds to wait before the next call."""
         if self._writers is None:
             self._writers = self._task.writers(self._plan.converters)
             letters = self._plan.tolerance.dead_letters
@@ -75,7 +75,9 @@ class WorkerSinkTask:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
         share = self._partitions.assigned()
         check_interval_s = (
-            min(self._plan.check_interval_s, _SOON_S) if share.waiting or not share.partitions else self._plan.check_interval_s
+            min(self._plan.check_interval_s, _MISSING_TOPICS_CHECK_S)
+            if share.waiting or not share.partitions
+            else self._plan.check_interval_s
         )
         self._ports.recorder.record(Assigned(len(share.partitions)))
         if not share.partitions:
@@ -84,27 +86,27 @@ class WorkerSinkTask:
         if start.looked_up:  # before the first batch, so that a restart does not look up a later end
             self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
         plan = replace(self._plan, check_interval_s=check_interval_s)
-        if not self._feed(plan, self._writers, share, start):
-            self._stream(self._writers, share, start, check_interval_s)
+        if not self._run_feed(plan, self._writers, share, start):
+            self._run_query(self._writers, share, start, check_interval_s)
         return 0.0
 
     def end(self, timeout_s: float) -> None:
-        """End the feed, or the query; what is in flight gets `timeout_s`."""
+        """End the feed, or the query; records in flight have `timeout_s` to be committed."""
         if self._run is not None:
             self._run.stop(timeout_s)
 
     def cut_off(self) -> None:
-        """Commit no more offsets of a feed; a query has been stopped by then, and its batch commits nothing."""
+        """Commit no more offsets of a feed; a query is stopped already, and its batch commits nothing."""
         if isinstance(self._run, FeedRun):
             self._commits.abandon()
 
     def close(self) -> None:
-        """The task is over."""
+        """Close the plugins of the task."""
         self._ports.recorder.end_plugins()
         plugin_instances.close(self._plan.stages, self._plan.all_converters)
 
-    def _feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:
-        """Have a lane move the records until the share changes; returns False if the sink, or its chain, takes batches."""
+    def _run_feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:
+        """Run a feed in a lane until the assignment changes; returns False if the sink, or its chain, needs batches."""
         target = self._task.lane_target()
         if target is None:
             return False
@@ -143,11 +145,11 @@ class WorkerSinkTask:
                 raise
             raise ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.") from error
         finally:
-            self._fed += run.batches
+            self._ended_feed_batches += run.batches
             self._run = None
         return True
 
-    def _stream(self, writers: Writers, share: AssignedPartitions, start: StartPositions, check_interval_s: float) -> None:
+    def _run_query(self, writers: Writers, share: AssignedPartitions, start: StartPositions, check_interval_s: float) -> None:
         spark, plan = self._spark(), self._plan
         consumer = with_api_timeout(plan.consumer)
         options = {
@@ -177,7 +179,7 @@ class WorkerSinkTask:
             ends = parse_offsets(after)
             moved = advanced(parse_offsets(before) if before else by_topic(positions), ends)
             every = {(topic, p): end for topic, parts in ends.items() for p, end in parts.items()}
-            # As Kafka Connect does, what has no records (yet) is committed, too, once something is.
+            # As in Kafka Connect, the first commit includes partitions without records.
             commit = {p: end for p, (_, end) in moved.items()} if before else every
             names = {after_chain(topic) for topic, _ in moved} if after_chain else None
             topics = None if names is None else frozenset(name for name in names if name is not None)
