@@ -47,7 +47,7 @@ class Written:
     def at_once(self, configs: dict[str, list[dict[str, str]]]) -> dict[str, Future[None]]:
         with ThreadPoolExecutor(len(configs)) as pool, self.leader.changing:
             asked = {name: pool.submit(self.leader.put_task_configs, name, tasks) for name, tasks in configs.items()}
-            wait_until(lambda: len(self.leader._waiting) == len(configs), 120, "all wait")
+            wait_until(lambda: len(self.leader._queued) == len(configs), 120, "all wait")
         return asked
 
 

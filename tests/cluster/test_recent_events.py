@@ -32,15 +32,15 @@ def test_the_room_is_shared_and_the_order_kept():
     added = [{"of": "abc"[number % 3] if number < 900 else "a", "number": number} for number in range(IN_MEMORY + 500)]
     for event in added:
         events.add(event)
-    kept = events.chosen(lambda _event: True)
+    kept = events.matching(lambda _event: True)
     assert kept == [event for event in added if event["of"] != "a" or event["number"] in {one["number"] for one in kept}]
     assert (len(kept), kept[-1]["number"]) == (IN_MEMORY, IN_MEMORY + 499)
-    assert len(events.chosen(lambda event: event["of"] == "b")) == 300
+    assert len(events.matching(lambda event: event["of"] == "b")) == 300
 
 
 def test_more_owners_than_room_lose_those_that_were_silent_longest():
     events = RecentEvents(lambda event: event["of"])
     for number in range(IN_MEMORY + 500):
         events.add({"of": str(number)})
-    kept = events.chosen(lambda _event: True)
+    kept = events.matching(lambda _event: True)
     assert [kept[0]["of"], kept[-1]["of"], len(kept)] == ["500", str(IN_MEMORY + 499), IN_MEMORY]

@@ -151,6 +151,6 @@ def test_of_a_deleted_connector_nothing_is_left(supervised: Supervised) -> None:
     supervised.supervisor.start()
     supervised.reaches("RUNNING")
     supervised.want = None
-    supervised.supervisor.retire(connector_here=True)
+    supervised.supervisor.remove(connector_here=True)
     supervised.reaches(None)
     assert supervised.stopped == 1

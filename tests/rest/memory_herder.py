@@ -117,7 +117,7 @@ class MemoryHerder:
     def resume(self, name: str) -> None:
         self._set(name, "RUNNING")
 
-    def place(self) -> Json:
+    def assignment_body(self) -> Json:
         return {"leader": True, "slots": 25, "slot_count": 25, "generation": 1}
 
     def workers(self) -> list[str]:

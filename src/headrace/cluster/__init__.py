@@ -1,1 +1,1 @@
-"""Connect's internal topics, the state folded from them, and the herder that acts on it."""
+"""Connect's internal topics, the state folded from them, the group of workers, and the herder."""

@@ -1,6 +1,7 @@
-"""Which part of a cluster's work is whose: pure arithmetic that every worker does alike (docs/decisions/0008).
+"""The assignment of connectors and tasks to workers: pure arithmetic, equal on every worker (docs/decisions/0008).
 
-The group deals out slots (`headrace.kafka.membership`); each connector instance and each task belongs to one slot by its name.
+The group assigns slots to workers (`headrace.kafka.membership`); each connector instance and each task belongs to one slot by
+its name.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Assignment:
-    """This worker's part."""
+    """The slots assigned to this worker."""
 
     slots: frozenset[int]
-    """Those that it has, of `count` in all."""
+    """Its slots, of `count` in all."""
     count: int
     generation: int
-    """Of the group, for statuses."""
+    """Generation of the group, for statuses."""
 
     @property
     def leads(self) -> bool:
@@ -25,7 +26,7 @@ class Assignment:
         return self.count - 1 in self.slots
 
     def json(self) -> dict[str, int]:
-        """As the REST API shows it."""
+        """The body of the assignment in the REST API."""
         return {"slots": len(self.slots), "slot_count": self.count, "generation": self.generation}
 
     def has_connector(self, name: str) -> bool:
@@ -38,10 +39,10 @@ class Assignment:
 
 
 EVERYTHING = Assignment(frozenset([0]), 1, 0)
-"""The share of a worker that is alone."""
+"""The assignment of a standalone worker."""
 
 NOTHING = Assignment(frozenset(), 1, -1)
-"""The share of a worker that is no member."""
+"""The assignment of a worker that is not a member of the group."""
 
 
 def slot(connector: str, task: int | None, count: int) -> int:

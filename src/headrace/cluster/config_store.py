@@ -35,9 +35,9 @@ TIMEOUT_S = 30.0  # Connect's READ_WRITE_TOTAL_TIMEOUT_MS
 FAILED_WRITE = "Failed to write to config topic; this may be due to a transient error and the request can be safely retried"
 
 Listener = Callable[[str, str], None]
-"""(what, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace."""
+"""(kind, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace."""
 
-_WHAT: Mapping[type, tuple[str, str]] = {  # kind of record -> (what, the attribute that holds the name)
+_CHANGES: Mapping[type, tuple[str, str]] = {  # class of record -> (kind of change, the attribute with the name)
     ConnectorConfigRecord: ("connector", "connector"),
     TasksCommit: ("tasks", "connector"),
     TargetStateChange: ("target-state", "connector"),
@@ -49,14 +49,14 @@ _WHAT: Mapping[type, tuple[str, str]] = {  # kind of record -> (what, the attrib
 
 
 class ConfigStore:
-    """Reads are from memory, of what has been read back from the topic. Writes return when they have been read back.
+    """Reads return the state in memory, as read back from the topic. Writes return when they have been read back.
 
-    Every method may be called from any thread, except that a listener may not write: it would wait for itself.
-    A write that fails or takes more than 30 s raises ConnectError in Connect's words; it may have been done all the same.
+    Every method may be called from any thread, but a listener must not write: it would wait for itself. A write that fails or
+    takes more than 30 s raises ConnectError in Connect's words; its records may be in the topic nevertheless.
     """
 
     def __init__(self, make_log: LogFactory, fenced: TransactionalWriter | None = None, topic: str = "") -> None:
-        """`fenced`: writes what only the leader may write, in transactions; without it there are no transactions."""
+        """fenced: transactional writer of the leader's records; without it there are no transactions."""
         self._state = ClusterState()
         self._fenced = fenced
         self._topic = topic
@@ -72,31 +72,31 @@ class ConfigStore:
         self._started = True
 
     def stop(self) -> None:
-        """Close."""
+        """Close the log and the writer."""
         if self._fenced:
             self._fenced.stop()
         self._log.stop()
 
     def listen(self, listener: Listener) -> None:
-        """Have `listener(what, name)` called after each record that is applied from now on, on the log's thread, in order."""
+        """Call `listener(kind, name)` after each record that is applied from now on, on the log's thread, in order."""
         self._listeners.append(listener)
 
     def claim_write_privileges(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Become the one that may write as leader, fencing off the one before; does nothing without `fenced`."""
+        """Become the leader's writer, and fence the previous one; does nothing without `fenced`."""
         if self._fenced:
             self._fenced.claim(timeout_s)
 
     def may_write(self) -> bool:
-        """Whether this worker may write the records of the leader: a failed write ends that right."""
+        """Whether this worker may write the leader's records: a failed write ends that right."""
         return self._fenced is None or self._fenced.may_write()
 
     # ---------------------------------------------------------------------------------------------- reading
     def snapshot(self) -> ClusterState:
-        """What has been read so far."""
+        """The state of the topic, as far as it has been read."""
         return self._state
 
     def refresh(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Read to the present end of the topic. Raises RetriableError after `timeout_s`."""
+        """Read to the current end of the topic. Raises RetriableError after `timeout_s`."""
         self._log.read_to_end(timeout_s)
 
     # ---------------------------------------------------------------------------------------------- writing
@@ -114,7 +114,7 @@ class ConfigStore:
     def put_task_configs(self, *connectors: tuple[str, Sequence[Mapping[str, Any]]]) -> None:
         """Write the complete sets of task configurations of connectors: each one, then the commit that makes a set valid.
 
-        In one transaction, where Kafka Connect takes two for each: they are read in the order in which they are written.
+        In one transaction, where Kafka Connect uses two for each connector; they are read in the order of writing.
         """
         entries: list[ConfigRecord] = []
         for name, configs in connectors:
@@ -124,12 +124,12 @@ class ConfigStore:
         self._write("task configurations", entries)
 
     def put_target_state(self, name: str, state: str) -> None:
-        """Write the target state of a connector: STARTED, PAUSED or STOPPED. Any worker may."""
+        """Write the target state of a connector: STARTED, PAUSED or STOPPED. Any worker may do so."""
         log.debug("Writing target state %s for connector %s", state, name)
         self._write("target state", [TargetStateChange(name, TargetState(state))], privileged=False)
 
     def put_restart_request(self, name: str, include_tasks: bool, only_failed: bool) -> None:
-        """Ask all workers to restart their parts of a connector (KIP-745)."""
+        """Write a request to all workers to restart their parts of a connector (KIP-745)."""
         self._write("restart request", [RestartRequest(name, include_tasks, only_failed)])
 
     def put_session_key(self, key: SessionKey) -> None:
@@ -137,7 +137,7 @@ class ConfigStore:
         self._write("session key", [key])
 
     def put_task_count(self, name: str, tasks: int) -> None:
-        """Write how many tasks there are to fence before the next ones start (KIP-618)."""
+        """Write the number of tasks to fence before the next generation starts (KIP-618)."""
         self._write("task count record", [TaskCount(name, tasks)])
 
     def put_logger_level(self, namespace: str, level: str) -> None:
@@ -145,7 +145,7 @@ class ConfigStore:
         self._write("logger level", [LoggerLevel(namespace, level)], privileged=False)
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _write(self, what: str, entries: Iterable[ConfigRecord], *, privileged: bool = True) -> None:
+    def _write(self, content: str, entries: Iterable[ConfigRecord], *, privileged: bool = True) -> None:
         encoded = [records.encode(record) for record in entries]
         try:
             if self._fenced and privileged:
@@ -155,19 +155,19 @@ class ConfigStore:
         except PrivilegedWriteError as error:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:
-            log.error("Failed to write %s to Kafka: %s", what, error)
-            raise ConnectError(FAILED_WRITE) from _connect_error(f"Error writing {what} to Kafka", error)
+            log.error("Failed to write %s to Kafka: %s", content, error)
+            raise ConnectError(FAILED_WRITE) from _connect_error(f"Error writing {content} to Kafka", error)
 
     def _apply(self, record: LogRecord) -> None:
         decoded = records.decode(record.key, record.value)
         if decoded is None:
             return
         self._state = fold(self._state, decoded, record.offset)
-        if not self._started or type(decoded) not in _WHAT:
+        if not self._started or type(decoded) not in _CHANGES:
             return
-        what, attribute = _WHAT[type(decoded)]
+        kind, attribute = _CHANGES[type(decoded)]
         for listener in tuple(self._listeners):
-            listener(what, getattr(decoded, attribute))
+            listener(kind, getattr(decoded, attribute))
 
 
 def _connect_error(sentence: str, cause: KafkaFailure) -> ConnectError:

@@ -1,6 +1,6 @@
-"""Source offsets of connectors, each in the topic that it belongs to: the worker's, or the connector's own (KIP-618).
+"""Source offsets in the worker's topic or in a connector's own topic (KIP-618).
 
-An own topic comes first; the worker's holds a copy, which is read where the own one has nothing, and may lag behind.
+An own topic takes precedence; the worker's topic has a copy, which is read for missing offsets, and may be behind.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ log = structlog.get_logger(__name__)
 
 OWN_TOPIC = "offsets.storage.topic"
 Entry = tuple[str, bytes, bytes | None]
-Own = tuple[tuple[str, ...], Callable[[], KafkaOffsetStore]]
+OwnTopic = tuple[tuple[str, ...], Callable[[], KafkaOffsetStore]]
 
 
 class ConnectorOffsetTopic:
-    """The offsets of connectors whose topic is another one than the worker's. Every method may be called from any thread."""
+    """The offsets of connectors with an own offset topic. Every method may be called from any thread."""
 
     def __init__(self, own: KafkaOffsetStore, shared: KafkaOffsetStore) -> None:
         self._own, self._shared = own, shared
         self.topic = own.topic
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]:
-        """The stored offsets of these partitions, None where there is none. Raises RetriableError."""
+        """The stored offsets of these partitions, None if there is none. Raises RetriableError."""
         offsets = self._own.get(connector, partitions)
         missing = [partition for partition, offset in offsets if offset is None]
         if not missing:
@@ -48,17 +48,17 @@ class ConnectorOffsetTopic:
     def put(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
         """Store offsets, None removes one; durable in the own topic when this returns. Raises DataError, KafkaFailure."""
         removed = [(p, o) for p, o in offsets if o is None]
-        if removed:  # first: else what was removed would be read from the copy
+        if removed:  # first: else removed offsets would be read from the copy
             self._shared.put(connector, removed, group_metadata)
         self._own.put(connector, offsets, group_metadata)
         self.copy_offsets(connector, [(p, o) for p, o in offsets if o is not None], group_metadata)
 
     def records(self, connector: str, offsets: Offsets) -> list[list[Entry]]:
-        """See OffsetStore.records."""
+        """The records that store each of these offsets (see `OffsetStore.records`)."""
         return self._own.records(connector, offsets)
 
     def copy_offsets(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
-        """Copy offsets that are stored in the own topic to the worker's; that it fails is only logged."""
+        """Copy offsets from the own topic to the worker's; a failure is only logged."""
         try:
             if offsets:
                 self._shared.put(connector, offsets, group_metadata)
@@ -67,15 +67,15 @@ class ConnectorOffsetTopic:
 
 
 class OffsetStores:
-    """Finds the store of a connector; a topic of its own is created, and read to its end, at the first request for it."""
+    """Returns the offset store of a connector; an own topic is created, and read to its end, at the first request."""
 
-    def __init__(self, shared: KafkaOffsetStore, own: Callable[[Props], Own | None]) -> None:
-        """own: from a connector's resolved configuration to what distinguishes its topic from others, and how its store is made
-        and started; None if it is the worker's.
+    def __init__(self, shared: KafkaOffsetStore, topic_of: Callable[[Props], OwnTopic | None]) -> None:
+        """topic_of: returns, for a connector's resolved configuration, the identity of its own topic, and a function that
+        creates and starts its store; None if it uses the worker's topic.
         """
-        self.shared, self._own = shared, own
-        self._made: dict[tuple[str, ...], KafkaOffsetStore] = {}
-        self._making = threading.Lock()
+        self.shared, self._own = shared, topic_of
+        self._stores: dict[tuple[str, ...], KafkaOffsetStore] = {}
+        self._lock = threading.Lock()
 
     def of(self, config: Props) -> KafkaOffsetStore | ConnectorOffsetTopic:
         """The store of a connector with this configuration. Raises ConfigError, ConnectError, RetriableError."""
@@ -83,14 +83,14 @@ class OffsetStores:
         if topic is None:
             return self.shared
         key, make = topic
-        with self._making:
-            if key not in self._made:
-                self._made[key] = make()
-            return ConnectorOffsetTopic(self._made[key], self.shared)
+        with self._lock:
+            if key not in self._stores:
+                self._stores[key] = make()
+            return ConnectorOffsetTopic(self._stores[key], self.shared)
 
     def stop(self) -> None:
         """Close the stores that were opened."""
-        with self._making:
-            for store in self._made.values():
+        with self._lock:
+            for store in self._stores.values():
                 store.stop()
-            self._made.clear()
+            self._stores.clear()

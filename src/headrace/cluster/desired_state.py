@@ -12,12 +12,12 @@ from headrace.connectors.base import Props
 
 @dataclass(frozen=True)
 class DesiredState:
-    """What the config topic says of a connector, and which part of it belongs to this worker."""
+    """A connector as written in the config topic, and the parts assigned to this worker."""
 
     config: Props
     """Its configuration."""
     version: int
-    """Changes whenever a configuration is written, be it the same."""
+    """Changes whenever a configuration is written, even an equal one."""
     target: str
     """STARTED, PAUSED or STOPPED."""
     applied: Props | None
@@ -25,11 +25,11 @@ class DesiredState:
     tasks: Sequence[Props]
     """The committed task configurations."""
     tasks_version: int
-    """Changes whenever they are written."""
+    """Changes whenever task configurations are written."""
     connector_here: bool
     """Whether the connector's instance runs on this worker."""
     tasks_here: frozenset[int]
-    """Which of the tasks do."""
+    """The tasks that run on this worker."""
 
     @property
     def has_parts(self) -> bool:
@@ -39,7 +39,7 @@ class DesiredState:
 
 @dataclass
 class Restart:
-    """A request to restart: the connector instance, and these tasks; `done` is set when it has been carried out."""
+    """A request to restart the connector instance and these tasks; `done` is set when it is completed."""
 
     connector: bool = False
     tasks: frozenset[int] = frozenset()

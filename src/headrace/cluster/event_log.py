@@ -1,6 +1,7 @@
-"""Events that people look up later: states with their causes, and who changed what. A bounded topic each, and the last in memory.
+"""Event logs: state changes with their causes, and the audit log of changes.
 
-The topic is optional: where it may not be created or read, events are kept in memory, and a warning is logged. Nothing waits.
+Each has a topic with retention; the last events are in memory. The topic is optional: if it cannot be created or read, events
+are kept in memory only, and a warning is logged. No call blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from headrace.kafka.log import LogFactory, LogRecord, RecordLog
 
 log = structlog.get_logger(__name__)
 
-_START_S, _WAITING = 30.0, 1000
+_START_S, _MAX_QUEUED = 30.0, 1000
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class EventTopic:
 
 
 def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:
-    """Create it unless it exists. Raises KafkaFailure."""
+    """Create the topic unless it exists. Raises KafkaFailure."""
     settings = {"cleanup.policy": "delete", "retention.ms": str(topic.retention_ms)}
     try:
         admin.create(topic.name, 1, topic.replication_factor, settings, timeout_s)
@@ -54,9 +55,9 @@ class EventLog:
     def __init__(
         self, make_log: LogFactory | None = None, prepare: Callable[[], None] = lambda: None, *, by_connector: bool = False
     ) -> None:
-        """make_log: of the topic, None: memory only; prepare: creates the topic; by_connector: with a share for each."""
-        self._events = RecentEvents(_connector if by_connector else _nobody)
-        self._waiting: deque[Event] = deque(maxlen=_WAITING)
+        """make_log: of the topic, None: memory only; prepare: creates the topic; by_connector: limits events by connector."""
+        self._events = RecentEvents(_connector if by_connector else _no_owner)
+        self._queued: deque[Event] = deque(maxlen=_MAX_QUEUED)
         self._log: RecordLog | None = make_log(self._apply) if make_log else None
         self._prepare = prepare
         self._lock = threading.Lock()
@@ -75,28 +76,28 @@ class EventLog:
             self._log.stop()
 
     def add(self, **event: Any) -> None:
-        """Add an event of now; texts that config providers gave are replaced by their placeholders."""
+        """Add an event that happens now; values of config providers are replaced by their placeholders."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         entry = redacted({"time": now, **{key: value for key, value in event.items() if value is not None}})
         with self._lock:
             if not self._ready:
-                self._waiting.append(entry)
+                self._queued.append(entry)
             elif self.durable:
                 self._send(entry)
             else:
                 self._events.add(entry)
 
     def last(self, count: int, **fields: str | None) -> list[Event]:
-        """The last `count` events whose fields have these values (None: any), oldest first; a connector may be one of several."""
-        asked = {key: value for key, value in fields.items() if value is not None}
+        """The last `count` events with these field values (None: any), oldest first; `connector` also matches in `connectors`."""
+        filters = {key: value for key, value in fields.items() if value is not None}
 
-        def wanted(event: Event) -> bool:
-            return all(_matches(event, key, value) for key, value in asked.items())
+        def matches(event: Event) -> bool:
+            return all(_matches(event, key, value) for key, value in filters.items())
 
         with self._lock:
-            waiting = [event for event in self._waiting if wanted(event)]
-            chosen = [*self._events.chosen(wanted), *waiting]
-        return chosen[-count:] if count > 0 else []
+            queued = [event for event in self._queued if matches(event)]
+            matching = [*self._events.matching(matches), *queued]
+        return matching[-count:] if count > 0 else []
 
     def _start(self, topic: RecordLog) -> None:
         try:
@@ -104,18 +105,18 @@ class EventLog:
             topic.start(_START_S)
             self.durable = True
         except HeadraceError as error:
-            log.warning("events.in-memory", cause=str(error), meaning="they are lost when this worker ends")
+            log.warning("events.in-memory", cause=str(error), meaning="events are lost when this worker stops")
         with self._lock:
             self._ready = True
-            while self._waiting:
-                entry = self._waiting.popleft()
+            while self._queued:
+                entry = self._queued.popleft()
                 if self.durable:
                     self._send(entry)
                 else:
                     self._events.add(entry)
 
     def _send(self, event: Event) -> None:
-        """Write the event; one that the brokers reject is kept in memory."""
+        """Write the event; if the brokers reject it, it is kept in memory."""
         key = _connector(event).encode("utf-8", "replace")
 
         def written(future: Future[Any]) -> None:
@@ -131,8 +132,10 @@ class EventLog:
         else:
             future.add_done_callback(written)
 
-    def _keep(self, event: Event, why: BaseException) -> None:
-        log.warning("events.not-written", cause=str(why), meaning="this one is kept in memory, and lost when this worker ends")
+    def _keep(self, event: Event, error: BaseException) -> None:
+        log.warning(
+            "events.not-written", cause=str(error), meaning="the event is kept in memory, and lost when this worker stops"
+        )
         self._events.add(event)
 
     def _apply(self, record: LogRecord) -> None:
@@ -148,7 +151,7 @@ def _connector(event: Event) -> str:
     return str(event.get("connector") or "")
 
 
-def _nobody(_event: Event) -> str:
+def _no_owner(_event: Event) -> str:
     return ""
 
 
@@ -163,7 +166,7 @@ class EventLogs:
     history: EventLog = field(default_factory=lambda: EventLog(by_connector=True))
     """States of connectors and tasks, with their causes."""
     audit: EventLog = field(default_factory=EventLog)
-    """Who changed what."""
+    """Changes, with their users."""
 
     def start(self) -> None:
         """Start both logs."""
@@ -171,7 +174,7 @@ class EventLogs:
         self.audit.start()
 
     def stop(self) -> None:
-        """Close both."""
+        """Close both logs."""
         self.history.stop()
         self.audit.stop()
 
@@ -186,7 +189,7 @@ def kafka_event_logs(
 ) -> EventLogs:
     """Logs on these topics, by `history` and `audit` (None: memory only).
 
-    make: of a topic's name; create: whether topics that are missing are created, else such a log is kept in memory.
+    make: returns the log factory of a topic; create: whether missing topics are created, else such a log is kept in memory.
     """
     prepare = create_event_topic if create else _require_event_topic
 

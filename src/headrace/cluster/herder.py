@@ -1,7 +1,7 @@
-"""What the REST API does to connectors: checked, written to the config topic, and carried out by each connector's supervisor.
+"""The commands of the REST API for connectors: validated, written to the config topic, and executed by the supervisors.
 
-The herder changes nothing by itself. It writes what is wanted to the config topic; the supervisors act on what is read back from
-there. So what a request has changed survives any crash, and a worker that starts finds its work in the topic.
+The herder changes nothing by itself. It writes the desired state to the config topic; the supervisors act on the records read
+back from there. So a change survives any crash, and a starting worker finds its work in the topic.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _CHANGING = "Cannot complete request momentarily due to stale configuration (typ
 
 
 class Herder:
-    """The connectors of a cluster as REST sees them. Every method may be called from any thread."""
+    """The connectors of a cluster, for the REST API. Every method may be called from any thread."""
 
     def __init__(
         self, worker: Worker, stores: WorkerStores, worker_id: str, cluster_id: str, group: Group | StandaloneGroup
     ) -> None:
-        """group: the other workers; `leader` is the one of them that writes configurations, or this worker."""
+        """group: the workers; `leader` performs the leader's part here, or sends requests to the leader."""
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config, self.metrics = worker, worker.config, worker.metrics
         self._stores, self._group = stores, group
@@ -59,38 +59,38 @@ class Herder:
 
     # ------------------------------------------------------------------------------------------------- life
     def start(self) -> None:
-        """Follow the config topic, and join the group of workers: each assignment that comes is taken up."""
+        """Follow the config topic, and join the group of workers; each assignment is adopted."""
         self._stores.config.listen(self._on_change)
-        self._group.start(self._take, self._remove_stale_statuses)
+        self._group.start(self._adopt_assignment, self._remove_stale_statuses)
 
     def shut_down(self) -> None:
-        """End all connectors and tasks of this worker, side by side, within the graceful time-out and a little."""
+        """Stop all connectors and tasks of this worker in parallel, within the graceful time-out and a margin."""
         self._supervisors.shut_down()
 
-    def _take(self, assignment: Assignment) -> None:
-        """A new assignment, of which everything has been read. Returns when what is not in it has ended here."""
-        # Newer than any status in the topic, be they from a cluster whose group has been forgotten (docs/decisions/0002).
+    def _adopt_assignment(self, assignment: Assignment) -> None:
+        """Adopt an assignment; the config topic is read to its end. Returns when revoked connectors and tasks have stopped."""
+        # Newer than any status in the topic, even if its group has been deleted since (docs/decisions/0002).
         newest = self._stores.status.latest_generation() + 1
-        self._look_up(self._stores.config.snapshot().connectors.values())
+        self._import_classes(self._stores.config.snapshot().connectors.values())
         self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
 
     def _remove_stale_statuses(self) -> None:
         remove_stale_statuses(self._stores.config.snapshot(), self._stores.status, self._reporter)
 
-    def _on_change(self, what: str, name: str) -> None:
-        """Called by the config store, on its thread, after it applied a record: what (`connector`, `tasks`, …) of which name."""
-        if what == "logger":
+    def _on_change(self, kind: str, name: str) -> None:
+        """Called by the config store, on its thread, after it has applied a record. kind: `connector`, `tasks` …"""
+        if kind == "logger":
             level = self._stores.config.snapshot().loggers[name]
             for listener in self._log_level_listeners:
                 listener(name, level)
-        elif what == "restart":
+        elif kind == "restart":
             self._restart_parts(name)
-        elif what != "session-key":
-            if what == "connector":
-                self._look_up([self._stores.config.snapshot().connectors.get(name, {})])
-            self._supervisors.changed(what, name)
+        elif kind != "session-key":
+            if kind == "connector":
+                self._import_classes([self._stores.config.snapshot().connectors.get(name, {})])
+            self._supervisors.changed(kind, name)
 
-    def _look_up(self, configs: Iterable[Mapping[str, Any]]) -> None:
+    def _import_classes(self, configs: Iterable[Mapping[str, Any]]) -> None:
         """Import the classes of these connectors in a thread: REST requests need the type of a connector, and must not wait."""
         types = (connector_type(config) for config in list(configs))
         threading.Thread(target=lambda: list(types), name="connector-types", daemon=True).start()
@@ -101,20 +101,20 @@ class Herder:
         return self._group.ready()
 
     def ping(self) -> None:
-        """Return once the internal topics answer: the worker is alive. Raises RetriableError if they do not."""
+        """Return once the config topic can be read to its end. Raises RetriableError otherwise."""
         with self._stages.during("reading to the end of the config topic"):
             self._stores.config.refresh()
 
-    def place(self) -> dict[str, Any]:
+    def assignment_body(self) -> dict[str, Any]:
         """The assignment of this worker, for `GET /headrace/worker`."""
-        return self._group.place()
+        return self._group.assignment_body()
 
     def workers(self) -> list[str]:
         """The ids of all workers of the group, this one first. Raises KafkaFailure."""
         return [self.worker_id, *(worker for worker in self._group.workers() if worker != self.worker_id)]
 
     def stage(self) -> str | None:
-        """What requests wait for: the internal topics. What a connector does is in its status, and holds up no other."""
+        """The step that requests wait for (reading internal topics), as a sentence; None if there is none."""
         return self._stages.sentence()
 
     def set_cluster_log_level(self, namespace: str, level: str) -> None:
@@ -122,7 +122,7 @@ class Herder:
         self._stores.config.put_logger_level(namespace, level)
 
     def on_log_level(self, listener: Callable[[str, str], None]) -> None:
-        """Have `listener(namespace, level)` called for each log level that is read from the config topic from now on."""
+        """Call `listener(namespace, level)` for each log level that is read from the config topic from now on."""
         self._log_level_listeners.append(listener)
 
     # ------------------------------------------------------------------------------------------------- reading
@@ -143,7 +143,7 @@ class Herder:
         return config
 
     def status(self, name: str, *, own: bool = False) -> dict[str, Any]:
-        """The body of `GET /connectors/{name}/status`; own: with what is headrace's own. Raises NotFoundError."""
+        """The body of `GET /connectors/{name}/status`; own: with headrace's own fields. Raises NotFoundError."""
         connector = self._stores.status.connector(name)
         if connector is None:
             raise NotFoundError(f"No status found for connector {name}")
@@ -184,7 +184,7 @@ class Herder:
         return ConnectorInfo(name, config, [], connector_type(config))
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
-        """Create or replace a connector; the answer's first part is whether it is new. Raises BadRequestError."""
+        """Create or replace a connector; returns whether it is new, and its info. Raises BadRequestError."""
         self.leader.require()
         validation.check(config, self.config)
         with self.leader.changing:
@@ -194,7 +194,7 @@ class Herder:
         return created, ConnectorInfo(name, config, before, connector_type(config))
 
     def patch_config(self, name: str, patch: Mapping[str, Any]) -> ConnectorInfo:
-        """Change single keys (KIP-477); None removes one. Raises NotFoundError, BadRequestError."""
+        """Change single keys (KIP-477); None removes a key. Raises NotFoundError, BadRequestError."""
         self.leader.require()
         with self.leader.changing:
             merged = {**self._config(name), **patch}
@@ -221,25 +221,25 @@ class Herder:
         self._set_target(name, "STARTED")
 
     def stop(self, name: str) -> None:
-        """Stop: no tasks are left; configuration and offsets stay (KIP-875). Raises NotFoundError."""
+        """Stop: tasks are removed; configuration and offsets stay (KIP-875). Raises NotFoundError."""
         self.leader.require()
         with self.leader.changing:
-            self._require_known(name)
+            self._require_exists(name)
             self._stores.config.put_task_configs((name, []))
             self._stores.config.put_target_state(name, "STOPPED")
 
     def _set_target(self, name: str, target: str) -> None:
         with self.leader.changing:
-            self._require_known(name)
+            self._require_exists(name)
             self._stores.config.put_target_state(name, target)
 
-    def _require_known(self, name: str) -> None:
+    def _require_exists(self, name: str) -> None:
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector {name}")
 
     # ------------------------------------------------------------------------------------------------- restarting
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:
-        """Restart the connector instance (both False: returns None when it is done), or parts of it by KIP-745.
+        """Restart the connector instance (both False: returns None when done), or parts of the connector (KIP-745).
 
         Returns the status body with the affected parts RESTARTING. Raises NotFoundError, ElsewhereError.
         """
@@ -247,7 +247,7 @@ class Herder:
             raise NotFoundError(f"Unknown connector: {name}")
         if not include_tasks and not only_failed:
             if not self._supervisors.assignment.has_connector(name):
-                self._owner_of(self._stores.status.connector(name), f"connector {name}")
+                self._redirect_to_owner(self._stores.status.connector(name), f"connector {name}")
             self._restart(name, Restart(connector=True))
             return None
         self.leader.require()
@@ -257,7 +257,7 @@ class Herder:
         return rest_bodies.restarting_body(body, plan)
 
     def _restart_parts(self, name: str) -> None:
-        """A restart request was read (KIP-745): every worker does its part."""
+        """Execute this worker's part of a restart request that was read (KIP-745)."""
         request, connector = self._stores.config.snapshot().restart_requests.get(name), self._stores.status.connector(name)
         if request is None or connector is None:
             return
@@ -266,13 +266,13 @@ class Herder:
             self._supervisors.restart(name, Restart(plan.connector, plan.tasks, announce=RESTARTING))
 
     def restart_task(self, name: str, task: int) -> None:
-        """Restart one task; returns when the new one has begun.
+        """Restart one task; returns when the new one has started.
 
-        Raises NotFoundError, ElsewhereError, and RestError 409 for a task that the connector has no longer while it still ends.
+        Raises NotFoundError, ElsewhereError, and RestError 409 for a removed task that is still stopping.
         """
         self._require_task(name, task)
         if task not in self._supervisors.assignment.tasks(name, task + 1):
-            self._owner_of(self._stores.status.tasks(name).get(task), f"task {name}-{task}")
+            self._redirect_to_owner(self._stores.status.tasks(name).get(task), f"task {name}-{task}")
         self._restart(name, Restart(tasks=frozenset([task])))
         self._require_task(name, task)  # the connector may have been reconfigured or stopped while the request waited
 
@@ -282,16 +282,16 @@ class Herder:
             raise NotFoundError(f"Unknown connector: {name}")
         if 0 <= task < len(state.task_configs(name)):
             return
-        if task in self._stores.status.tasks(name):  # whoever runs it removes its status when it has ended
+        if task in self._stores.status.tasks(name):  # its worker removes the status when it has stopped
             raise RestError(409, _CHANGING)
         raise NotFoundError(f"Unknown task: {name}-{task}")
 
-    def _owner_of(self, status: Mapping[str, Any] | None, what: str) -> NoReturn:
-        """Send the request to the worker that runs something, as its status says."""
+    def _redirect_to_owner(self, status: Mapping[str, Any] | None, part: str) -> NoReturn:
+        """Redirect the request to the worker that runs a part, by its status. Raises ElsewhereError."""
         url = None
         if status is not None and status["worker_id"] != self.worker_id and status["state"] != "UNASSIGNED":
             url = self._group.worker_url(status["worker_id"])
-        raise ElsewhereError(f"Cannot restart {what} since it is not assigned to this member", url)
+        raise ElsewhereError(f"Cannot restart {part} since it is not assigned to this member", url)
 
     def _restart(self, name: str, request: Restart) -> None:
         self._supervisors.restart(name, request)
@@ -309,18 +309,18 @@ class Herder:
             raise RestError(403, "Topic tracking is disabled.")
 
     def topics_since(self, name: str) -> dict[str, int]:
-        """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
+        """The active topics with the time (epoch ms) of their discovery; empty if tracking is off."""
         return self._stores.status.topics_since(name) if self.config.topic_tracking_enable else {}
 
     def topics_in_use(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Its topics with their settings, and how a source's differ from its rules. Raises NotFoundError, KafkaFailure."""
+        """The connector's topics with their settings, and a source's drift from its rules. Raises NotFoundError, KafkaFailure."""
         config = self._config(name)
         with concealed():
             props, is_source = self.config.resolver.resolve(config).props, connector_type(config) == "source"
             return topics_in_use(name, props, self._stores.status.topics(name), self.config, has_rules=is_source)
 
     def reset_active_topics(self, name: str) -> None:
-        """Forget them. Raises RestError 403 if tracking, or resetting, is off."""
+        """Remove the active topics. Raises RestError 403 if tracking, or resetting, is off."""
         self._require_tracking()
         if not self.config.topic_tracking_allow_reset:
             raise RestError(403, "Topic tracking reset is disabled.")
@@ -335,13 +335,13 @@ class Herder:
         return self._offsets.read(name, self.config.resolver.resolve(config).props)
 
     def source_partitions(self, name: str) -> list[dict[str, Any] | None]:
-        """The source partitions that have an offset, as far as this worker knows: no cluster is asked."""
+        """The source partitions with an offset, from memory, without a request to Kafka."""
         return [None if partition is None else dict(partition) for partition in self._stores.offsets.partitions(name)]
 
     def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
-        """How far each partition of a source or a sink's group is behind. Raises NotFoundError, BadRequestError, KafkaFailure.
+        """The lag of each partition of a source or a sink's group.
 
-        ages: with times, which are known of sources alone.
+        Raises NotFoundError, BadRequestError, KafkaFailure. ages: with times, which only sources have.
         """
         with concealed():
             config = self.config.resolver.resolve(self._config(name)).props
@@ -352,7 +352,7 @@ class Herder:
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
         """Set or (None) remove offsets of a stopped connector, each a source partition and its offset; returns the message.
 
-        Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
+        Raises NotFoundError, BadRequestError; ConnectError if the connector refuses.
         """
         self._fence_before_offsets(name)
         with self.leader.changing, concealed():
@@ -367,7 +367,7 @@ class Herder:
             return self._offsets_of(config).reset(name, config)
 
     def _fence_before_offsets(self, name: str) -> None:
-        """Offsets are the leader's to change, and no task that is taken for dead may change them back."""
+        """Require the leader and a stopped connector; fence tasks that might still write offsets."""
         self.leader.require()
         config = self._stopped_config(name)
         if self.config.exactly_once_enabled and connector_type(config) == "source":

@@ -1,7 +1,7 @@
-"""Reads and writes one shape of Java serialization: a HashMap<byte[], byte[]>.
+"""Reads and writes one type of Java serialization: a HashMap<byte[], byte[]>.
 
-That is the file `offset.storage.file.filename` of Connect's standalone mode, so a worker of either kind continues where the other
-stopped. Source: the Java Object Serialization Specification, chapter 6.
+That is the file `offset.storage.file.filename` of Connect's standalone mode, so headrace and Kafka Connect can use the same
+file. Source: the Java Object Serialization Specification, chapter 6.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTES_HANDLE = _FIRST_HANDLE + 2  # after the map's class and the map
 def write(entries: Mapping[bytes, bytes | None]) -> bytes:
     """Serialize a map as `ObjectOutputStream.writeObject(new HashMap<byte[], byte[]>(…))` does."""
     out = bytearray(_MAGIC + bytes([_OBJECT]) + _HASH_MAP)
-    out += struct.pack(">fi", 0.75, 12)  # load factor and threshold: read back, but of no consequence
+    out += struct.pack(">fi", 0.75, 12)  # load factor and threshold: without effect
     out += struct.pack(">BBii", _BLOCK, 8, 16, len(entries))
     described = False
     for item in (part for entry in entries.items() for part in entry):
@@ -52,14 +52,14 @@ def read(data: bytes) -> dict[bytes, bytes | None]:
 
 
 class _ObjectStreamReader:
-    """Walks through the stream; objects and classes get handles in the order in which they begin."""
+    """Reads the stream; objects and classes get handles in the order of their beginning."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
         self._handles: list[object] = []
 
     def map(self) -> dict[bytes, bytes | None]:
-        self._expect(self._take(4) == _MAGIC, "no Java serialization header")
+        self._expect(self._read_bytes(4) == _MAGIC, "no Java serialization header")
         self._expect(self._byte() == _OBJECT, "no object")
         name = self._class()
         if name != "java.util.HashMap":
@@ -73,14 +73,14 @@ class _ObjectStreamReader:
         return {key: value for key, value in entries if key is not None}
 
     def _class(self) -> str:
-        """A class description, new or by reference: its name. Fields of a class in this shape are primitive."""
+        """The name in a class description, new or by reference; the fields of the class have to be primitive."""
         kind = self._byte()
         if kind == _REFERENCE:
-            return str(self._referred())
+            return str(self._referenced())
         self._expect(kind == _CLASS, "no class")
         name = self._text()
         self._handles.append(name)
-        self._take(8 + 1)  # serialVersionUID, flags
+        self._read_bytes(8 + 1)  # serialVersionUID, flags
         for _ in range(self._unpack(">H")[0]):
             self._expect(chr(self._byte()) in "BCDFIJSZ", f"objects as fields of {name}")
             self._text()
@@ -92,34 +92,34 @@ class _ObjectStreamReader:
         if kind == _NULL:
             return None
         if kind == _REFERENCE:
-            referred = self._referred()
-            self._expect(isinstance(referred, bytes), "a reference to something else")
-            return referred if isinstance(referred, bytes) else None
+            referenced = self._referenced()
+            self._expect(isinstance(referenced, bytes), "a reference to something else")
+            return referenced if isinstance(referenced, bytes) else None
         self._expect(kind == _ARRAY and self._class() == "[B", "an entry that is no byte array")
         handle = len(self._handles)
         self._handles.append(None)
-        content = self._take(self._unpack(">i")[0])
+        content = self._read_bytes(self._unpack(">i")[0])
         self._handles[handle] = content
         return content
 
-    def _referred(self) -> object:
+    def _referenced(self) -> object:
         return self._handles[self._unpack(">i")[0] - _FIRST_HANDLE]
 
     def _text(self) -> str:
-        return self._take(self._unpack(">H")[0]).decode()
+        return self._read_bytes(self._unpack(">H")[0]).decode()
 
     def _unpack(self, layout: str) -> tuple:
-        return struct.unpack(layout, self._take(struct.calcsize(layout)))
+        return struct.unpack(layout, self._read_bytes(struct.calcsize(layout)))
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        return self._read_bytes(1)[0]
 
-    def _take(self, count: int) -> bytes:
-        taken = self._data[self._at : self._at + count]
-        if count < 0 or len(taken) < count:
+    def _read_bytes(self, count: int) -> bytes:
+        content = self._data[self._at : self._at + count]
+        if count < 0 or len(content) < count:
             raise IndexError(f"byte {self._at + count} of {len(self._data)}")
         self._at += count
-        return taken
+        return content
 
     def _expect(self, true: bool, actual: str) -> None:
         if not true:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 MAX_DEPTH = 200
-"""Jackson takes 1000 levels; nothing that Connect writes or takes has more than a few."""
+"""Jackson accepts 1000 levels; Connect's records have only a few."""
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _TO_ESCAPE = re.compile('["\\\\\x00-\x1f]')
 _JAVA_CLASSES = {
@@ -23,7 +23,7 @@ _JAVA_CLASSES = {
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON, UTF-8, keys in the order given.
+    """Compact JSON, UTF-8, keys in insertion order.
 
     Takes None, bool, int, float, str and lists and dicts of them. Raises TypeError for anything else.
     """
@@ -31,9 +31,9 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value of a JSON text; raises ValueError for what Jackson would refuse (NaN and Infinity are no JSON; depth)."""
+    """The value of a JSON text. Raises ValueError for text that Jackson refuses: NaN, Infinity, too deep nesting."""
     try:
-        value = json.loads(data, parse_constant=_refuse)
+        value = json.loads(data, parse_constant=_refuse_constant)
     except RecursionError:
         raise ValueError("Nested too deeply") from None
     if is_too_deep(value):
@@ -42,7 +42,7 @@ def decode(data: bytes) -> Any:
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether a JSON value is nested deeper than others, unlike this function, could walk through it by recursion."""
+    """Whether a JSON value is nested deeper than MAX_DEPTH; works without recursion."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         inner = (item for part in level for item in (part.values() if isinstance(part, dict) else part))
@@ -57,7 +57,7 @@ def java_class(value: object) -> str:
     return _JAVA_CLASSES.get(type(value), type(value).__name__)
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(f"Non-standard token '{constant}'")
 
 

@@ -1,7 +1,6 @@
-"""What only the leader of the group does, and how another worker has it done: task configurations and the fencing of zombies.
+"""The leader's tasks, performed here or requested from it: writing task configurations and fencing zombies.
 
-Requests between workers are signed with the group's session key (KIP-507). Which worker leads is the group's matter (`group`,
-`leadership`); this is what follows from it.
+Requests between workers are signed with the group's session key (KIP-507). The leader is elected in `group` and `leadership`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from headrace.cluster.zombie_fencing import ZombieFencing
 from headrace.errors import BadRequestError, ElsewhereError, NotFoundError
 from headrace.runtime.worker import Worker
 
-_AT_ONCE_BYTES = 100_000
-"""Of task configurations in one transaction, if there are more than one connector's: what is too large for Kafka fails alone."""
+_MAX_TRANSACTION_BYTES = 100_000
+"""The most bytes of task configurations of several connectors in one transaction: a too large one fails alone."""
 
 
 @dataclass
 class _TaskConfigs:
-    """Of a connector, until they are written."""
+    """Task configurations of a connector, until they are written."""
 
     connector: str
     configs: list[dict[str, str]]
@@ -38,13 +37,13 @@ class _TaskConfigs:
 
 
 class Leader:
-    """The leader, as one worker has it: itself, or another one. Every method may be called from any thread."""
+    """Access to the leader, which is this worker or another one. Every method may be called from any thread."""
 
     def __init__(self, worker: Worker, store: ConfigStore, group: Group | StandaloneGroup) -> None:
         self._store, self._group = store, group
         self.changing = threading.RLock()
-        """Held for one change of configurations: check, write and read back belong together. Readers never take it."""
-        self._waiting: deque[_TaskConfigs] = deque()
+        """Lock of one change of configurations: check, write and read back. Readers do not need it."""
+        self._queued: deque[_TaskConfigs] = deque()
         self._fencing = ZombieFencing(worker, store, group, self.changing)
 
     def require(self) -> None:
@@ -60,9 +59,9 @@ class Leader:
             self._group.submit_task_configs(name, configs, self._store.snapshot().session_key)
 
     def fence_before_tasks(self, name: str) -> None:
-        """Return when tasks of a connector's former generations can write no more (KIP-618).
+        """Return when tasks of a connector's earlier generations are fenced (KIP-618).
 
-        Raises RetriableError if the leader is out of reach.
+        Raises RetriableError if the leader cannot be reached.
         """
         self._fencing.ensure_fenced(name)
 
@@ -72,25 +71,25 @@ class Leader:
         self._group.verify(body, headers, self._store.snapshot().session_key)
 
     def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Write the task configurations of a connector, in one transaction with those of others that wait for their turn.
+        """Write the task configurations of a connector, in one transaction with queued ones of other connectors.
 
         Raises ElsewhereError, NotFoundError, BadRequestError, ConnectError.
         """
         self.require()
-        mine = _TaskConfigs(name, configs)
-        self._waiting.append(mine)
+        queued = _TaskConfigs(name, configs)
+        self._queued.append(queued)
         with self.changing:
-            while not mine.is_done:
+            while not queued.is_done:
                 self._write_queued()
-        if mine.error is not None:
-            raise mine.error
+        if queued.error is not None:
+            raise queued.error
 
     def _write_queued(self) -> None:
         """Write the first of the queued task configurations, and those after it up to a limit of bytes, in one transaction."""
-        batch = [self._waiting.popleft()]
+        batch = [self._queued.popleft()]
         size = batch[0].size
-        while self._waiting and (size := size + self._waiting[0].size) <= _AT_ONCE_BYTES:
-            batch.append(self._waiting.popleft())
+        while self._queued and (size := size + self._queued[0].size) <= _MAX_TRANSACTION_BYTES:
+            batch.append(self._queued.popleft())
         state = self._store.snapshot()
         for write in batch:
             write.error = _refusal(state, write)
@@ -106,13 +105,13 @@ class Leader:
                 write.is_done = True
 
     def fence_zombies(self, name: str) -> None:
-        """Fence off the tasks of a connector's last generation (KIP-618). Raises ElsewhereError, NotFoundError, RestError 409."""
+        """Fence the tasks of a connector's last generation (KIP-618). Raises ElsewhereError, NotFoundError, RestError 409."""
         self.require()
         self._fencing.fence_as_leader(name)
 
 
 def _refusal(state: ClusterState, tasks: _TaskConfigs) -> Exception | None:
-    """Why task configurations may not be written; None if they may."""
+    """The error if task configurations must not be written; None if they may be."""
     name = tasks.connector
     if name not in state.connectors:
         return NotFoundError(f"Connector {name} not found")

@@ -1,7 +1,7 @@
-"""The duties of the leader: it alone writes configurations, hands out session keys, and publishes its URL.
+"""The leadership of a worker: the leader alone writes configurations, distributes session keys, and publishes its URL.
 
-The worker with the group's last slot leads. Before it does anything it fences off the leader before it (a transactional
-producer of one name, KIP-618), reads what that one wrote, and announces its URL in the group, where every member finds it.
+The worker with the group's last slot leads. It first fences the previous leader (a transactional producer with the same id,
+KIP-618), reads the config topic to its end, and publishes its URL in the group for every member.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from headrace.runtime.distributed_config import DistributedConfig
 
 log = structlog.get_logger(__name__)
 
-_PAUSE_S, _ASK_S, _POLL_INTERVAL_S = 1.0, 5.0, 1.0
+_RETRY_S, _REQUEST_TIMEOUT_S, _POLL_INTERVAL_S = 1.0, 5.0, 1.0
 
 
 class Announcements(Protocol):
-    """The part of the membership that is used here."""
+    """The part of the membership that publishes the leader's URL."""
 
     def announce(self, text: str, timeout_s: float) -> None: ...  # noqa: D102
     def announced(self, timeout_s: float) -> str | None: ...  # noqa: D102
@@ -35,56 +35,60 @@ class Leadership:
     """Leads from `lead(True)` to `lead(False)`. `established` is set while this worker is the leader and may write."""
 
     def __init__(
-        self, config: DistributedConfig, store: ConfigStore, group: Announcements, tidy: Callable[[], None], url: str
+        self, config: DistributedConfig, store: ConfigStore, group: Announcements, on_leadership: Callable[[], None], url: str
     ) -> None:
-        """tidy: done at the beginning of each leadership, once configurations are known to the last; url: of this worker."""
-        self._config, self._store, self._group, self._tidy = config, store, group, tidy
+        """on_leadership: called at the beginning of each leadership, after the config topic is read; url: of this worker."""
+        self._config, self._store, self._group, self._on_leadership = config, store, group, on_leadership
         self._lock = threading.Lock()
         self._term: threading.Event | None = None  # set when the term ends
         self.url = url
         self.established = threading.Event()
 
-    def lead(self, wanted: bool) -> None:
+    def lead(self, is_leader: bool) -> None:
         """Start or stop leading; returns at once."""
         with self._lock:
-            if wanted and self._term is None:
+            if is_leader and self._term is None:
                 self._term = threading.Event()
                 threading.Thread(target=self._main, args=(self._term,), name="leader", daemon=True).start()
-            elif not wanted and self._term is not None:
+            elif not is_leader and self._term is not None:
                 self._term.set()
                 self._term = None
                 self.established.clear()
 
     def leader_url(self) -> str | None:
-        """Where the leader is reached, None if nobody knows at the moment."""
+        """The leader's URL, None if it is unknown now."""
         try:
-            return self._group.announced(_ASK_S)
+            return self._group.announced(_REQUEST_TIMEOUT_S)
         except HeadraceError as error:
             log.debug("leader.unknown", cause=str(error))
             return None
 
     def _main(self, term: threading.Event) -> None:
-        retry_until_stopped(lambda: self._lead(term), term, _PAUSE_S, "leader.retry")
+        retry_until_stopped(lambda: self._lead(term), term, _RETRY_S, "leader.retry")
 
     def _lead(self, term: threading.Event) -> None:
         self._begin(term)
         while not term.wait(_POLL_INTERVAL_S):
             if not self._store.may_write():
-                raise RetriableError("A write to the config topic failed, and the right to write was lost; it is claimed again")
+                raise RetriableError(
+                    "A write to the config topic failed, and with it the write privileges; they are claimed again"
+                )
             self._renew_key()
 
     def _begin(self, term: threading.Event) -> None:
-        if self.established.is_set():  # only a member can: who is none any more, and does not know it yet, fences nobody off
-            self._group.announce(self.url, _ASK_S)
+        if (
+            self.established.is_set()
+        ):  # only a member can announce: a worker that has lost its membership unnoticed must not fence others
+            self._group.announce(self.url, _REQUEST_TIMEOUT_S)
         self._store.claim_write_privileges()
         self._store.refresh()
         self._renew_key()
-        self._group.announce(self.url, _ASK_S)
+        self._group.announce(self.url, _REQUEST_TIMEOUT_S)
         with self._lock:
             if not term.is_set():
                 self.established.set()
         log.info("leader.established", url=self.url)
-        self._tidy()
+        self._on_leadership()
 
     def _renew_key(self) -> None:
         if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= time.time() * 1000:

@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 
 def encode_key(connector: str, partition: SourcePartition | None) -> bytes:
-    """The key of a source partition, its own keys in the order given; a partition may be null."""
+    """The key of a source partition, its fields in insertion order; a partition may be null."""
     return json_text.encode([connector, None if partition is None else dict(partition)])
 
 
@@ -64,7 +64,7 @@ def decode_value(value: bytes) -> SourceOffset | None:
 
 
 def identity(partition: SourcePartition | None) -> bytes:
-    """Equal for equal partitions, whatever the order of their keys."""
+    """The identity of a partition, independent of the order of its fields."""
     return json_text.encode(None if partition is None else {name: partition[name] for name in sorted(partition)})
 
 

@@ -1,4 +1,4 @@
-"""The offset topic as a store: where each source partition of a connector is to continue."""
+"""The offset topic as a store of source offsets, by connector and source partition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Offsets = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
 @dataclass(frozen=True)
 class _Stored:
-    """The offset under one key. Several keys may mean one partition, if someone wrote its keys in another order."""
+    """The offset under one key. A partition may have several keys, written with its fields in different orders."""
 
     partition: SourcePartition | None
     offset: SourceOffset
@@ -33,7 +33,7 @@ class _Stored:
 
 
 class KafkaOffsetStore:
-    """Every read first reads the topic to its end, so that it sees what any worker has stored. Writes wait for the acks.
+    """Every read first reads the topic to its end, so that it includes offsets of all workers. Writes wait for acknowledgements.
 
     Every method may be called from any thread.
     """
@@ -58,11 +58,11 @@ class KafkaOffsetStore:
     def get(
         self, connector: str, partitions: Sequence[SourcePartition], timeout_s: float = TIMEOUT_S
     ) -> list[tuple[SourcePartition, SourceOffset | None]]:
-        """The stored offsets of these partitions, None where there is none. Raises RetriableError after `timeout_s`."""
+        """The stored offsets of these partitions, None if there is none. Raises RetriableError after `timeout_s`."""
         self._log.read_to_end(timeout_s)
         with self._lock:
-            known = self._stored.get(connector, {})
-            return [(partition, _latest(known.get(identity(partition), {}))) for partition in partitions]
+            by_partition = self._stored.get(connector, {})
+            return [(partition, _latest(by_partition.get(identity(partition), {}))) for partition in partitions]
 
     def all(self, connector: str, answer_s: float | None = None) -> list[tuple[SourcePartition, SourceOffset]]:
         """Every stored offset of the connector. Raises RetriableError after 30 s, or if no broker answers within `answer_s`."""
@@ -72,7 +72,7 @@ class KafkaOffsetStore:
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
 
     def partitions(self, connector: str) -> list[SourcePartition | None]:
-        """The source partitions that have a stored offset, from what has been read so far: no broker is asked."""
+        """The source partitions with a stored offset, from memory, without a request to brokers."""
         with self._lock:
             return [max(keys.values(), key=_age).partition for keys in self._stored.get(connector, {}).values()]
 
@@ -81,8 +81,9 @@ class KafkaOffsetStore:
     ) -> None:
         """Store offsets, None removes one. When this returns they are durable, and every reader can see them.
 
-        group_metadata: of this worker's membership, where there is a group. Raises DataError for what cannot be stored,
-        KafkaFailure if it is no member any more, or if not all acks came within `timeout_s`: they may be stored all the same.
+        group_metadata: of this worker's membership, if there is a group. Raises DataError for offsets that cannot be stored,
+        KafkaFailure if the worker is not a member any more, or without all acknowledgements within `timeout_s`: then offsets may
+        be stored nevertheless.
         """
         records = [record for some in self.records(connector, offsets) for record in some]
         try:
@@ -95,14 +96,17 @@ class KafkaOffsetStore:
             raise kafka_failure(error.code, error.reason, sentence) from error
 
     def records(self, connector: str, offsets: Offsets) -> list[list[tuple[str, bytes, bytes | None]]]:
-        """The records (topic, key, value) that store each of these offsets. Raises DataError for what cannot be stored."""
+        """The records (topic, key, value) that store each of these offsets.
+
+        Raises DataError for offsets that cannot be stored.
+        """
         for partition, offset in offsets:
             offset_records.check(partition)
             offset_records.check(offset)
         return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
 
     def copy_offsets(self, connector: str, offsets: Offsets, group_metadata: GroupMetadata = lambda: None) -> None:
-        """Does nothing: offsets that were stored in transactions need no copy in another topic."""
+        """Do nothing: offsets stored in transactions need no copy in another topic."""
 
     def _write_fenced(self, fenced: GroupTransactions, write: Write, group_metadata: GroupMetadata, timeout_s: float) -> None:
         def write_once(left: float) -> dict[int, int]:
@@ -113,15 +117,15 @@ class KafkaOffsetStore:
     def _entries(
         self, connector: str, partition: SourcePartition, offset: SourceOffset | None
     ) -> list[tuple[bytes, bytes | None]]:
-        """The records to write: under the key in use, the other keys of the same partition are removed."""
+        """The records to write: the offset under the key in use, and tombstones for other keys of the same partition."""
         same = identity(partition)
         with self._lock:
             keys = dict(self._stored.get(connector, {}).get(same, {}))
-            # What was just written may not have been read back yet.
+            # The last write may not have been read back yet.
             first_used = self._first_used.setdefault((connector, same), offset_records.encode_key(connector, partition))
         key = max(keys, key=lambda k: _age(keys[k])) if keys else first_used
-        others = [(other, None) for other in keys if other != key]
-        return [(key, offset_records.encode_value(offset)), *others]
+        tombstones = [(old_key, None) for old_key in keys if old_key != key]
+        return [(key, offset_records.encode_value(offset)), *tombstones]
 
     def _apply(self, record: LogRecord) -> None:
         names = offset_records.decode_key(record.key)

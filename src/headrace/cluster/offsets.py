@@ -13,8 +13,8 @@ from headrace.kafka.group_transactions import GroupMetadata
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
-ANSWER_S = 5.0
-"""How long whoever looks at offsets waits for a cluster that may be away."""
+ANSWER_TIMEOUT_S = 5.0
+"""Time-out of reading offsets from a cluster that may be unavailable."""
 
 _MANAGED_ELSEWHERE = (
     "The Connect framework-managed offsets for this connector have been {} successfully. However, if this connector manages "
@@ -23,44 +23,44 @@ _MANAGED_ELSEWHERE = (
 
 
 class AlterableOffsets(Protocol):
-    """The part of the offset store that is used here."""
+    """The part of the offset store that reads and alters offsets."""
 
     def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
     def put(self, connector: str, offsets: Changes, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
 
 
 class SourceOffsets:
-    """The offsets requests of REST, for source connectors."""
+    """The offset requests of the REST API, for source connectors."""
 
     def __init__(self, store_of: Callable[[Mapping[str, Any]], AlterableOffsets], group_metadata: GroupMetadata) -> None:
-        """store_of: by a connector's configuration; group_metadata: of this worker's membership, where there is a group."""
+        """store_of: returns the store for a connector's configuration; group_metadata: of this worker's membership."""
         self._store_of, self._group_metadata = store_of, group_metadata
 
     def read(self, name: str, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
-        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name, ANSWER_S)]
+        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name, ANSWER_TIMEOUT_S)]
 
     def lag(self, config: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], ages: bool) -> list[dict[str, Any]]:
-        """How far the partitions of a connector's source are behind. Raises BadRequestError if its class cannot tell.
+        """The lag of the partitions of a connector's source. Raises BadRequestError if its class cannot compute it.
 
         config, tasks: configurations of the connector and its tasks.
         """
         name, cls = config["name"], connector_class(config)
-        stored = [(p, o) for p, o in self._store_of(config).all(name, ANSWER_S) if p is not None]
+        stored = [(p, o) for p, o in self._store_of(config).all(name, ANSWER_TIMEOUT_S) if p is not None]
         lags = cls.lag(config, tasks, stored, ages=ages) if issubclass(cls, SourceConnector) else None
         if lags is None:
             raise BadRequestError(f"{cls.__name__}, the class of connector {name}, cannot tell how far it is behind its source.")
         return [asdict(lag) for lag in lags]
 
     def alter(self, name: str, config: Mapping[str, Any], changes: Sequence[tuple[Any, Any]]) -> str:
-        """Write changes, (partition, offset or None), after the connector class has agreed; returns the message.
+        """Write changes, (partition, offset or None), after the connector class has validated them; returns the message.
 
-        Raises ConnectError for what cannot be stored, or what the connector class refuses.
+        Raises ConnectError for offsets that cannot be stored, or that the connector class refuses.
         """
         for partition, offset in changes:
             if partition is None:
                 raise ConnectError("Partition objects cannot be null")
-            _only_primitives(offset)
+            _require_primitives(offset)
         return self._write(name, config, changes, "altered")
 
     def reset(self, name: str, config: Mapping[str, Any]) -> str:
@@ -83,11 +83,13 @@ class SourceOffsets:
 
 
 def done_message(done: str, managed: bool) -> str:
-    """The answer to a change of offsets; done: `altered` or `reset`; managed: whether Connect has all the connector's offsets."""
+    """The message after a change of offsets; done: `altered` or `reset`; managed: whether Connect stores all the connector's
+    offsets.
+    """
     return f"The offsets for this connector have been {done} successfully" if managed else _MANAGED_ELSEWHERE.format(done, done)
 
 
-def _only_primitives(offset: SourceOffset | None) -> None:
+def _require_primitives(offset: SourceOffset | None) -> None:
     for key, value in (offset or {}).items():
         if isinstance(value, dict | list):
             kind = "MAP" if isinstance(value, dict) else "ARRAY"

@@ -1,4 +1,4 @@
-"""How often, and for how long, the group of workers rebalances: `connect-worker-rebalance-metrics`."""
+"""Metrics of the group's rebalances: `connect-worker-rebalance-metrics`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _now() -> int:
 
 
 class Rebalances:
-    """Metrics of the rebalances of one worker: each lasts from the new assignment until everything else has stopped here."""
+    """Metrics of the rebalances of one worker: each lasts from the new assignment until revoked parts have stopped."""
 
     def __init__(self, span: Span, now: Callable[[], int] = _now) -> None:
-        """span: what the times look back on; now: the clock, in epoch ms."""
+        """span: window of the times; now: the clock, in epoch ms."""
         self._now = now
         self._times_ms = Window(span)
         self._completed, self._last_ms = 0, 0
@@ -37,7 +37,7 @@ class Rebalances:
             self._completed += 1
 
     def show(self, metrics: Metrics, protocol: str, leader: Callable[[], str | None]) -> None:
-        """Register the metrics. protocol: `connect.protocol`; leader: its URL as far as it is known without asking."""
+        """Register the metrics. protocol: `connect.protocol`; leader: returns its URL if it is known without a request."""
         metrics.gauge(REBALANCE, "connect-protocol", lambda: protocol)
         metrics.gauge(REBALANCE, "leader-name", leader)
         metrics.gauge(REBALANCE, "epoch", lambda: self._epoch)

@@ -1,4 +1,4 @@
-"""The records of the config topic, as Connect writes them: one class per kind, with its key and its value.
+"""The records of the config topic, as Connect writes them: a class for each kind of record, with key and value.
 
 Sources: KIP-26, KIP-415, KIP-507 (session keys), KIP-618 (fencing), KIP-745 (restarts), KIP-875 (`state.v2`), KIP-976 (loggers).
 """
@@ -19,7 +19,7 @@ from headrace.connectors.base import Props
 
 log = structlog.get_logger(__name__)
 
-Properties = Props  # as text; only by way of REST, a value may be None
+Properties = Props  # text values; None only in requests
 TASK_ID = re.compile(r"(.*)-([0-9]{1,9})", re.DOTALL)
 """A task in a key: its connector, and its number."""
 
@@ -89,7 +89,7 @@ class TasksCommit:
 
 @dataclass(frozen=True)
 class TargetStateChange:
-    """A connector's target state; None: there is none any more."""
+    """A connector's target state; None: it is removed."""
 
     connector: str
     state: TargetState | None
@@ -101,7 +101,7 @@ class TargetStateChange:
 
     @property
     def value(self) -> object:
-        """Value of the record: `state` is for workers from before STOPPED existed."""
+        """Value of the record: `state` is for older workers, which do not know STOPPED."""
         if self.state is None:
             return None
         old = TargetState.PAUSED if self.state is TargetState.STOPPED else self.state
@@ -110,7 +110,7 @@ class TargetStateChange:
 
 @dataclass(frozen=True)
 class SessionKey:
-    """The key that signs requests between workers: base64, HMAC algorithm, epoch ms of its making."""
+    """The key that signs requests between workers: base64, HMAC algorithm, epoch ms of its creation."""
 
     secret: str
     algorithm: str
@@ -130,7 +130,7 @@ class SessionKey:
 
 @dataclass(frozen=True)
 class RestartRequest:
-    """A restart of a connector and tasks that every worker does its part of."""
+    """A request to restart a connector and tasks, executed by every worker for its parts."""
 
     connector: str
     include_tasks: bool
@@ -149,7 +149,7 @@ class RestartRequest:
 
 @dataclass(frozen=True)
 class TaskCount:
-    """How many tasks' producers have to be fenced off before the next ones start (exactly-once sources)."""
+    """The number of tasks whose producers are fenced before the next generation starts (exactly-once sources)."""
 
     connector: str
     tasks: int
@@ -195,7 +195,7 @@ def encode(record: ConfigRecord) -> tuple[bytes, bytes | None]:
 
 
 def decode(key: bytes | None, value: bytes | None) -> ConfigRecord | None:
-    """Read a record. None, after a log line in Connect's words, if it makes no sense: readers skip it."""
+    """Parse a record. None, after a log line in Connect's words, if it is invalid: readers skip it."""
     try:
         content = None if value is None else json_text.decode(value)
     except ValueError as error:
@@ -238,36 +238,38 @@ def _connector(connector: str, content: Any) -> ConnectorConfigRecord | None:
         )
         return None
     properties = content.get("properties")
-    if not _of_texts(properties):
+    if not _is_string_map(properties):
         message = "Invalid data for config for connector '%s': 'properties' field should be a Map but is %s"
-        log.error(message, connector, _instead(properties))
+        log.error(message, connector, _actual_type(properties))
         return None
     return ConnectorConfigRecord(connector, properties)
 
 
-def _of_texts(properties: Any) -> TypeGuard[Properties]:
+def _is_string_map(properties: Any) -> TypeGuard[Properties]:
     return isinstance(properties, dict) and all(value is None or isinstance(value, str) for value in properties.values())
 
 
-def _instead(properties: Any) -> str:
+def _actual_type(properties: Any) -> str:
     return java_class(properties) + (" with values that are no Strings" if isinstance(properties, dict) else "")
 
 
-def _task(rest: str, content: Any) -> TaskConfig | None:
-    match = TASK_ID.fullmatch(rest)
+def _task(task_id: str, content: Any) -> TaskConfig | None:
+    match = TASK_ID.fullmatch(task_id)
     if match is None:
-        log.error("Ignoring task configuration because task-%s couldn't be parsed as a task config key", rest)
+        log.error("Ignoring task configuration because task-%s couldn't be parsed as a task config key", task_id)
         return None
     if content is None:
-        log.error("Ignoring task configuration for task %s because it is unexpectedly null", rest)
+        log.error("Ignoring task configuration for task %s because it is unexpectedly null", task_id)
         return None
     if not isinstance(content, dict):
-        log.error("Ignoring task configuration for task %s because the value is not a Map but is %s", rest, java_class(content))
+        log.error(
+            "Ignoring task configuration for task %s because the value is not a Map but is %s", task_id, java_class(content)
+        )
         return None
     properties = content.get("properties")
-    if not _of_texts(properties):
+    if not _is_string_map(properties):
         message = "Invalid data for config of task %s 'properties' field should be a Map but is %s"
-        log.error(message, rest, _instead(properties))
+        log.error(message, task_id, _actual_type(properties))
         return None
     return TaskConfig(match[1], int(match[2]), properties)
 

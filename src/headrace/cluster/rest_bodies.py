@@ -1,4 +1,4 @@
-"""The bodies that REST gives for connectors and tasks, from folded state: pure."""
+"""The response bodies of the REST API for connectors and tasks, from folded state: pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConnectorInfo:
 
 
 def connector_type(config: Mapping[str, Any]) -> str:
-    """`source` or `sink`; `unknown` if the class cannot be found (any more). A failed import is not tried again for this."""
+    """`source` or `sink`; `unknown` if the class cannot be found. A failed import is not retried."""
     try:
         return str(connector_class(config, again=False).plugin_kind)
     except HeadraceError:
@@ -31,7 +31,7 @@ def connector_type(config: Mapping[str, Any]) -> str:
 
 
 def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind: str, more: Sequence[str] = ()) -> dict[str, Any]:
-    """The answer of `GET /connectors/{name}/status`. more: fields of tasks that it does not have in Kafka Connect."""
+    """The body of `GET /connectors/{name}/status`. more: fields of tasks beyond those of Kafka Connect."""
     numbered = [
         {"id": number, **_state(status), **{field: status[field] for field in more if field in status}}
         for number, status in sorted(tasks.items())
@@ -40,7 +40,7 @@ def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind:
 
 
 def task_status_body(task: int, status: Status) -> dict[str, Any]:
-    """The answer of `GET /connectors/{name}/tasks/{task}/status`."""
+    """The body of `GET /connectors/{name}/tasks/{task}/status`."""
     return {"id": task, **_state(status)}
 
 
@@ -51,14 +51,14 @@ def _state(status: Status) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RequestedRestart:
-    """What a restart request with `includeTasks` or `onlyFailed` affects (KIP-745)."""
+    """The parts affected by a restart request with `includeTasks` or `onlyFailed` (KIP-745)."""
 
     connector: bool
     tasks: frozenset[int]
 
 
 def restart_plan(connector: Status, tasks: Mapping[int, Status], include_tasks: bool, only_failed: bool) -> RequestedRestart:
-    """Which parts are to be restarted: all, or those that are FAILED."""
+    """The parts to restart: all, or the FAILED ones."""
 
     def affected(status: Status) -> bool:
         return not only_failed or status["state"] == "FAILED"

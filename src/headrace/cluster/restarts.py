@@ -1,4 +1,4 @@
-"""Whether, and when, a failed task starts again by itself: pure, from its configuration and its failures so far."""
+"""Decides whether and when a failed task is restarted automatically: pure, from its configuration and failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
 from headrace.retry import Backoff
 
-_LISTED = 5  # failures that a status lists
+_MAX_LISTED = 5  # failures that a status lists
 _LONGEST_CAUSE = 300
 
 
@@ -25,7 +25,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class AutomaticRestart:
-    """What follows from a failure: attempt n of `budget` at this time (epoch ms), None if the task stays failed."""
+    """The decision after a failure: the next attempt, of `budget`, at `next_ms` (epoch ms); None: the task stays failed."""
 
     failures: Sequence[Failure]
     budget: int
@@ -33,21 +33,23 @@ class AutomaticRestart:
 
     def status(self) -> dict[str, Any]:
         """The `restart` of a task's status: attempts made and allowed, the time of the next one, the last failures."""
-        history = [{"at": _time(failure.at_ms), "cause": failure.cause[:_LONGEST_CAUSE]} for failure in self.failures[-_LISTED:]]
+        history = [
+            {"at": _time(failure.at_ms), "cause": failure.cause[:_LONGEST_CAUSE]} for failure in self.failures[-_MAX_LISTED:]
+        ]
         restarts = len(self.failures) - 1
         following = {"next": _time(self.next_ms)} if self.next_ms is not None else {}
         return {"attempts": restarts, "budget": self.budget, **following, "history": history}
 
 
 def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> AutomaticRestart | None:
-    """What follows from the last of these failures, by `task.restart.*`; None if the task was never to start again.
+    """The decision after the last of these failures, by `task.restart.*`; None without automatic restarts.
 
-    config: the connector's; failures: of one task since it was configured, started by hand or moved; retriable: whether the cause
-    of the last one may pass.
+    config: the connector's; failures: of one task since it was configured, restarted by a user or reassigned; retriable: whether
+    the last one is.
     """
     try:
         options = TaskRestartConfig({name: value for name, value in config.items() if name.startswith("task.restart.")})
-    except ConfigError:  # refused when it was given; written to the topic by something else
+    except ConfigError:  # invalid options, which REST refuses, but which another writer of the topic may have written
         options = TaskRestartConfig({})
     recent = [failure for failure in failures if failure.at_ms > failures[-1].at_ms - options.restart_window_ms]
     allowed = options.restart_policy == "all" or (options.restart_policy == "retriable" and retriable)

@@ -1,4 +1,4 @@
-"""Signatures of what workers ask of each other (KIP-507): the session key of the config topic over the body of the request."""
+"""Signatures of requests between workers (KIP-507): an HMAC of the body with the session key of the config topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-A
 
 
 def new_key(config: DistributedConfig) -> SessionKey:
-    """A new random key of the configured algorithm and size (by default the algorithm's own), made now."""
+    """A new random key of the configured algorithm and size (by default the algorithm's own)."""
     digest = getattr(hashlib, ALGORITHMS[config.key_generation_algorithm])
     size = config.key_size // 8 if config.key_size else digest().digest_size
     secret = base64.b64encode(secrets.token_bytes(size)).decode()
@@ -25,14 +25,14 @@ def new_key(config: DistributedConfig) -> SessionKey:
 
 
 def expires_ms(key: SessionKey | None, config: DistributedConfig) -> int:
-    """When the key has to be replaced, in epoch ms: now if there is none, or it was made by another algorithm."""
+    """When the key has to be replaced, in epoch ms; 0 without a key, or if its algorithm is not the configured one."""
     if key is None or key.algorithm != config.key_generation_algorithm:
         return 0
     return key.creation_timestamp_ms + config.key_ttl_ms
 
 
 def sign(body: bytes, key: SessionKey, algorithm: str) -> dict[str, str]:
-    """The headers that prove that a request comes from a worker of the group. Algorithm: Java's name (`HmacSHA256`)."""
+    """The headers that sign a request of a worker of the group. algorithm: Java's name (`HmacSHA256`)."""
     return {SIGNATURE: base64.b64encode(_mac(body, key, algorithm)).decode(), ALGORITHM: algorithm}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headrace.cluster.offsets import ANSWER_S, done_message
+from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConnectError
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
-_KEPT = 8
+_MAX_CLIENTS = 8
 
 
 class SinkOffsets:
-    """The offsets requests of REST, for sink connectors."""
+    """The offset requests of the REST API, for sink connectors."""
 
     def __init__(self, worker: WorkerConfig, spark: Callable[[], SparkSession]) -> None:
         """spark: the session of this process, whose JVM removes single offsets."""
         self._worker, self._spark = worker, spark
-        self._kept: list[Admin] = []  # those used last: the page asks every 30 s, for each sink
+        self._recent_clients: list[Admin] = []  # most recently used: the page reads each sink's lag every 30 s
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
@@ -41,20 +41,20 @@ class SinkOffsets:
         return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
 
     def lag(self, name: str, config: Config) -> list[dict[str, Any]]:
-        """How far each partition is behind of which the group has committed an offset. Raises KafkaFailure."""
+        """The lag of each partition with a committed offset of the group. Raises KafkaFailure."""
         admin, committed = self._committed(name, config)
-        topics = admin.find({topic for topic, _ in committed}, ANSWER_S)
+        topics = admin.find({topic for topic, _ in committed}, ANSWER_TIMEOUT_S)
         existing = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
-        ends = admin.partition_offsets(existing, "latest", ANSWER_S)
+        ends = admin.partition_offsets(existing, "latest", ANSWER_TIMEOUT_S)
         return [asdict(_lag(at, committed[at], end)) for at, end in sorted(ends.items())]
 
     def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:
-        """Commit or (None) remove offsets, each a partition and its offset, after the connector class has agreed.
+        """Commit or (None) remove offsets, each a partition and its offset, after the connector class has validated them.
 
-        Returns the message. Raises BadRequestError for what is no offset of a sink, ConnectError for what cannot be committed.
+        Returns the message. Raises BadRequestError for an invalid sink offset, ConnectError if the commit fails.
         """
         offsets = parse(changes)
-        managed = self._agreed(name, config, offsets)
+        managed = self._validate_with_class(name, config, offsets)
         try:
             self._write(name, config, offsets)
         except KafkaFailure as e:
@@ -66,7 +66,7 @@ class SinkOffsets:
         admin, group = self._admin(name, config), group_of(name, config)
         try:
             committed = admin.committed(group)
-            managed = self._agreed(name, config, dict.fromkeys(committed))
+            managed = self._validate_with_class(name, config, dict.fromkeys(committed))
             admin.delete_group(group)
         except KafkaFailure as e:
             raise ConnectError(f"Failed to reset consumer group offsets for connector {name}") from e
@@ -74,9 +74,9 @@ class SinkOffsets:
 
     def _committed(self, name: str, config: Config) -> tuple[Admin, dict[Partition, int]]:
         admin, group = shared(self._client(name, config)), group_of(name, config)
-        self._kept = [admin, *(other for other in self._kept if other is not admin)][:_KEPT]
+        self._recent_clients = [admin, *(client for client in self._recent_clients if client is not admin)][:_MAX_CLIENTS]
         try:
-            return admin, admin.committed(group, ANSWER_S)
+            return admin, admin.committed(group, ANSWER_TIMEOUT_S)
         finally:
             admin.close_group(group)
 
@@ -86,16 +86,16 @@ class SinkOffsets:
     def _client(self, name: str, config: Config) -> dict[str, str]:
         return client_settings(f"connector-worker-adminclient-{name}", "admin", config, self._worker)
 
-    def _agreed(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> bool:
+    def _validate_with_class(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> bool:
         if any(offset is not None and offset < 0 for offset in offsets.values()):
             raise ConnectError(f"Failed to modify offsets for sink connector {name}")
         return connector_class(config).alter_offsets(config, offsets)
 
     def _write(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> None:
         admin, group = self._admin(name, config), group_of(name, config)
-        known = {topic: admin.describe(topic) for topic, _ in offsets}
+        topics = {topic: admin.describe(topic) for topic, _ in offsets}
         for topic, partition in offsets:
-            info = known[topic]
+            info = topics[topic]
             if info is None or partition not in info.partitions:
                 raise KafkaFailure("UNKNOWN_TOPIC_OR_PARTITION", f"There is no partition {partition} of topic '{topic}'.")
         changed = {p: offset for p, offset in offsets.items() if offset is not None}
@@ -136,16 +136,16 @@ def _offset(offset: Any) -> int | None:
     return _integer(offset[OFFSET], "offset", "Offset", bits=64)
 
 
-def _integer(value: Any, what: str, title: str, bits: int) -> int:
+def _integer(value: Any, field: str, title: str, bits: int) -> int:
     text = _text(value)
     if re.fullmatch(r"[+-]?[0-9]+", text) and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):  # as Java parses them
         return int(text)
     raise BadRequestError(
-        f"Failed to parse the following Kafka {what} value in the provided offsets: '{text}'. {title} values for "
+        f"Failed to parse the following Kafka {field} value in the provided offsets: '{text}'. {title} values for "
         "sink connectors need to be integers."
     )
 
 
 def _text(value: Any) -> str:
-    """As Java's `String.valueOf` of what a JSON parser gives."""
+    """Java's `String.valueOf` of a parsed JSON value."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

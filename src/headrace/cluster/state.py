@@ -30,10 +30,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ClusterState:
-    """A snapshot: it and the mappings in it are never changed, a new record makes a new one."""
+    """A snapshot: it and its mappings are immutable; a new record creates a new one."""
 
     offset: int = 0
-    """Of the next record of the config topic."""
+    """Offset of the next record of the config topic."""
     connectors: Mapping[str, Properties] = field(default_factory=dict)
     """Name -> configuration."""
     task_counts: Mapping[str, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class ClusterState:
     committed: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
     """Name -> task -> configuration."""
     deferred: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
-    """The same, waiting for their commit."""
+    """Name -> task -> configuration, before its commit."""
     targets: Mapping[str, TargetState] = field(default_factory=dict)
     """Name -> target state."""
     inconsistent: frozenset[str] = frozenset()
@@ -49,17 +49,17 @@ class ClusterState:
     applied: Mapping[str, Properties] = field(default_factory=dict)
     """Name -> the configuration from which its tasks were created."""
     session_key: SessionKey | None = None
-    """The latest."""
+    """The latest session key."""
     restart_requests: Mapping[str, RestartRequest] = field(default_factory=dict)
     loggers: Mapping[str, str] = field(default_factory=dict)
     """`restart_requests`, `loggers`: the latest per connector and namespace."""
     fencing_counts: Mapping[str, int] = field(default_factory=dict)
     """Name -> tasks to fence."""
     pending_fencing: frozenset[str] = frozenset()
-    """Connectors with tasks that came after their count."""
+    """Connectors with task configurations written after their task count."""
 
     def target_state(self, connector: str) -> TargetState:
-        """The target state of the connector; STARTED where none was written."""
+        """The target state of the connector; STARTED if none was written."""
         return self.targets.get(connector, TargetState.STARTED)
 
     def tasks(self, connector: str) -> list[int]:
@@ -75,7 +75,7 @@ class ClusterState:
 def fold(state: ClusterState, record: ConfigRecord, offset: int) -> ClusterState:
     """The state after one record.
 
-    `offset`: the record's own. The same state object's fields are kept where the record changes nothing.
+    offset: of the record. Fields that the record does not change keep their objects.
     """
     return replace(_FOLDS[type(record)](state, record), offset=offset + 1)
 
@@ -103,7 +103,7 @@ def _commit(state: ClusterState, record: TasksCommit) -> ClusterState:
         )
         return _without(state, name)
     waiting = state.deferred.get(name, {})
-    # Whatever comes of it, what was waiting is used up: a failed commit needs a completely new set.
+    # The deferred configurations are dropped in any case: after a failed commit a completely new set is needed.
     state = replace(
         state,
         deferred=_drop(state.deferred, name),

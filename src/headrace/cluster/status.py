@@ -15,14 +15,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StatusState:
-    """A snapshot: connectors by name, tasks by connector and number, active topics by connector and topic. Never changed."""
+    """An immutable snapshot: connectors by name, tasks by connector and number, active topics by connector and topic."""
 
     connectors: Mapping[str, Status] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[int, Status]] = field(default_factory=dict)
     topics: active.ActiveTopics = field(default_factory=dict)
 
     def latest_generation(self) -> int:
-        """The highest generation that any status carries, -1 if there is none."""
+        """The highest generation of all statuses, -1 if there is none."""
         tasks = (status for of_one in self.tasks.values() for status in of_one.values())
         return max((status["generation"] for status in (*self.connectors.values(), *tasks)), default=-1)
 
@@ -39,45 +39,45 @@ def fold(state: StatusState, record: StatusRecord) -> StatusState:
 
 
 def may_overwrite(new: Status, old: Status | None) -> bool:
-    """Whether a "safe" write is allowed: it may not overwrite what another worker wrote in a later generation."""
+    """Whether a "safe" write is allowed: not over the status of another worker of a later generation."""
     return old is None or old["worker_id"] == new["worker_id"] or old["generation"] <= new["generation"]
 
 
 def _connector(state: StatusState, record: ConnectorStatusRecord) -> StatusState:
-    others = {name: status for name, status in state.connectors.items() if name != record.connector}
+    other_connectors = {name: status for name, status in state.connectors.items() if name != record.connector}
     if record.status is None:
         log.debug("Removing status for connector %s", record.connector)
         tasks = {name: tasks_of for name, tasks_of in state.tasks.items() if name != record.connector}
-        return replace(state, connectors=others, tasks=tasks)
-    return replace(state, connectors={**others, record.connector: record.status})
+        return replace(state, connectors=other_connectors, tasks=tasks)
+    return replace(state, connectors={**other_connectors, record.connector: record.status})
 
 
 def _task(state: StatusState, record: TaskStatusRecord) -> StatusState:
-    known = state.tasks.get(record.connector, {})
+    current = state.tasks.get(record.connector, {})
     if record.status is None:
         log.debug("Removing task status for %s-%d", record.connector, record.task)
-        rest = {task: status for task, status in known.items() if task != record.task}
-        others = {name: tasks_of for name, tasks_of in state.tasks.items() if name != record.connector}
-        return replace(state, tasks={**others, record.connector: rest} if rest else others)
-    if _is_stale(record.status, known.get(record.task)):
-        log.debug("Ignoring stale status %s in favour of more upto date status %s", record.status, known[record.task])
+        remaining = {task: status for task, status in current.items() if task != record.task}
+        other_connectors = {name: tasks_of for name, tasks_of in state.tasks.items() if name != record.connector}
+        return replace(state, tasks={**other_connectors, record.connector: remaining} if remaining else other_connectors)
+    if _is_stale(record.status, current.get(record.task)):
+        log.debug("Ignoring stale status %s in favour of more upto date status %s", record.status, current[record.task])
         return state
-    return replace(state, tasks={**state.tasks, record.connector: {**known, record.task: record.status}})
+    return replace(state, tasks={**state.tasks, record.connector: {**current, record.task: record.status}})
 
 
-def _is_stale(new: Status, known: Status | None) -> bool:
-    """The task moved: its old worker's UNASSIGNED came after the new worker's RUNNING."""
+def _is_stale(new: Status, current: Status | None) -> bool:
+    """Whether this is the UNASSIGNED of a task's previous worker, written after RUNNING of its new worker."""
     return (
-        known is not None
+        current is not None
         and new["state"] == "UNASSIGNED"
-        and known["state"] == "RUNNING"
-        and new["generation"] <= known["generation"]
+        and current["state"] == "RUNNING"
+        and new["generation"] <= current["generation"]
     )
 
 
 def _topic(state: StatusState, record: ActiveTopic) -> StatusState:
     if record.status is None:
         return replace(state, topics=active.remove(state.topics, record.connector, record.topic))
-    # The names count as in the key; the value only has the details.
+    # The names in the key are authoritative; the value has the details.
     status = replace(record.status, connector=record.connector, topic=record.topic)
     return replace(state, topics=active.add(state.topics, status))

@@ -15,8 +15,8 @@ from headrace.topics import active
 
 log = structlog.get_logger(__name__)
 
-OWN = ("restart", "stream")
-"""The fields of a status that are headrace's own, and need not be there."""
+HEADRACE_FIELDS = ("restart", "stream")
+"""Optional fields of a status that Kafka Connect does not have."""
 CONNECTOR_PREFIX, TASK_PREFIX = "status-connector-", "status-task-"
 STATES = frozenset(("UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "DESTROYED", "RESTARTING", "STOPPED"))
 
@@ -29,13 +29,13 @@ class Status(TypedDict):
     worker_id: str
     generation: int
     version: str | None
-    restart: NotRequired[dict[str, Any]]  # headrace's own: of a task that starts again by itself
-    stream: NotRequired[dict[str, Any]]  # headrace's own: of a running task whose stream could run in several ways
+    restart: NotRequired[dict[str, Any]]  # headrace's own: of a task with automatic restarts
+    stream: NotRequired[dict[str, Any]]  # headrace's own: the stream mode of a running task
 
 
 @dataclass(frozen=True)
 class ConnectorStatusRecord:
-    """The state of a connector; None: it is gone."""
+    """The state of a connector; None: it was removed."""
 
     connector: str
     status: Status | None
@@ -48,7 +48,7 @@ class ConnectorStatusRecord:
 
 @dataclass(frozen=True)
 class TaskStatusRecord:
-    """The state of a task; None: it is gone."""
+    """The state of a task; None: it was removed."""
 
     connector: str
     task: int
@@ -62,7 +62,7 @@ class TaskStatusRecord:
 
 @dataclass(frozen=True)
 class ActiveTopic:
-    """A connector uses a topic; None: no longer."""
+    """An active topic of a connector; None: it is not active any more."""
 
     connector: str
     topic: str
@@ -86,12 +86,12 @@ def encode(record: StatusRecord) -> tuple[bytes, bytes | None]:
         value: Any = active.encode_value(topic.topic, topic.connector, topic.task, topic.discover_timestamp_ms)
     else:
         fields = cast(dict[str, Any], record.status)
-        value = _known(fields)
+        value = _fields_of(fields)
     return record.key.encode(), json_text.encode(value)
 
 
 def decode(key: bytes | None, value: bytes | None) -> StatusRecord | None:
-    """Read a record. None, after a log line in Connect's words, if it makes no sense: readers skip it."""
+    """Parse a record. None, after a log line in Connect's words, if it is invalid: readers skip it."""
     name = (key or b"").decode("utf-8", "replace")
     if name.startswith(CONNECTOR_PREFIX):
         return _connector(name, value)
@@ -103,9 +103,13 @@ def decode(key: bytes | None, value: bytes | None) -> StatusRecord | None:
     return None
 
 
-def _known(status: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a status in their order; those that need not be there only if they are."""
-    return {name: status.get(name) for name in Status.__annotations__ if name not in OWN or isinstance(status.get(name), dict)}
+def _fields_of(status: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a status in their order; optional ones only if present."""
+    return {
+        name: status.get(name)
+        for name in Status.__annotations__
+        if name not in HEADRACE_FIELDS or isinstance(status.get(name), dict)
+    }
 
 
 def _connector(key: str, value: bytes | None) -> ConnectorStatusRecord | None:
@@ -147,19 +151,19 @@ def _topic(key: str, value: bytes | None) -> ActiveTopic | None:
     return ActiveTopic(connector, topic, status)
 
 
-def _status(what: str, value: bytes) -> Status | None:
+def _status(kind: str, value: bytes) -> Status | None:
     try:
         content = json_text.decode(value)
     except ValueError as error:
-        log.error("Failed to deserialize %s status: %s", what, error)
+        log.error("Failed to deserialize %s status: %s", kind, error)
         return None
     if not isinstance(content, dict):
-        log.error("Invalid %s status type %s", what, java_class(content))
+        log.error("Invalid %s status type %s", kind, java_class(content))
         return None
-    status = _known(content)
+    status = _fields_of(content)
     wrong = [f"{name} {value}" for name, value in status.items() if not _is_valid(name, value)]
     if wrong:
-        log.error("Failed to deserialize %s status: %s", what, ", ".join(wrong))
+        log.error("Failed to deserialize %s status: %s", kind, ", ".join(wrong))
         return None
     return cast(Status, status)
 

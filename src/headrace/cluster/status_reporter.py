@@ -1,4 +1,4 @@
-"""What this worker writes about its connectors and tasks to the status topic."""
+"""Reports the states of this worker's connectors and tasks to the status topic, the history, the metrics and the log."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ log = structlog.get_logger(__name__)
 RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
 DELETED = "DELETED"
-"""Of the history alone: in the status topic it is a tombstone."""
+"""Used in the history only: in the status topic it is a tombstone."""
 _ENDS = (FAILED, UNASSIGNED)
 
 
 class StatusWriter(Protocol):
-    """The part of the status store that is written to here."""
+    """The part of the status store that a reporter uses."""
 
     def put_connector_status(self, name: str, status: dict) -> None: ...  # noqa: D102
     def put_connector_status_safe(self, name: str, status: dict) -> None: ...  # noqa: D102
@@ -39,9 +39,9 @@ class StatusWriter(Protocol):
 
 
 class StatusReporter:
-    """Writes statuses with this worker's id and generation; every change of state is a log line and in the metrics.
+    """Writes statuses with this worker's id and generation; every change of state is also logged and counted.
 
-    generation: of the worker's share; what ends something (FAILED, UNASSIGNED) is not written over the status of a later one.
+    generation: of the worker's assignment; FAILED and UNASSIGNED do not overwrite a status of a later generation.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class StatusReporter:
         metrics: Metrics | None = None,
         history: EventLog | None = None,
     ) -> None:
-        """metrics, history: every state goes there, too."""
+        """metrics, history: also receive every state."""
         self._store, self._worker, self._tracking = store, worker_id, tracking
         self._metrics, self._history = metrics or Metrics(), history or EventLog()
         self.generation = 0
@@ -64,9 +64,9 @@ class StatusReporter:
         }  # fmt: skip
 
     def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
-        """The connector instance is in this state now."""
-        _say("connector." + state.lower(), error, connector=name)
-        self._remember(name, None, state, error)
+        """Report the state of the connector instance."""
+        _log_state("connector." + state.lower(), error, connector=name)
+        self._add_to_history(name, None, state, error)
         self._metrics.connector_state(name, state)
         put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
         put(name, self._status(state, version, error))
@@ -80,14 +80,14 @@ class StatusReporter:
         error: BaseException | None = None,
         restart: dict[str, Any] | None = None,
     ) -> None:
-        """The task is in this state now; restart: what the status shows of its restarts (`headrace.cluster.restarts`)."""
-        _say("task." + state.lower(), error, connector=name, task=task)
-        self._remember(name, task, state, error, restart)
+        """Report the state of a task; restart: its automatic restarts (`headrace.cluster.restarts`)."""
+        _log_state("task." + state.lower(), error, connector=name, task=task)
+        self._add_to_history(name, task, state, error, restart)
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
-    def _remember(
+    def _add_to_history(
         self, name: str, task: int | None, state: str, error: BaseException | None, restart: dict[str, Any] | None = None
     ) -> None:
         cause = _causes(_trace(error)) if error else None
@@ -95,22 +95,22 @@ class StatusReporter:
         self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause, restart=attempts)
 
     def task_stream(self, name: str, task: int, version: str | None, mode: StreamMode) -> None:
-        """The task, which is running, does so in this mode."""
+        """Report the stream mode of a running task."""
         stream = {"mode": mode.name, "reason": mode.reason}
         self._store.put_task_status(name, task, {**self._status(RUNNING, version, None), "stream": stream})
 
     def remove_task(self, name: str, task: int) -> None:
-        """The task is no longer part of the connector."""
+        """Remove a task that no longer belongs to the connector."""
         self._metrics.remove_task(name, task)
         self._store.delete_task_status(name, task)
 
-    def no_topics(self, name: str) -> None:
-        """The connector was deleted: its active topics are forgotten (KIP-558 §7)."""
+    def remove_topics(self, name: str) -> None:
+        """Remove the active topics of a deleted connector (KIP-558 §7)."""
         if self._tracking:
             self._store.delete_topics(name)
 
-    def only_consumed_topics(self, name: str, config: Mapping[str, str | None]) -> None:
-        """A sink was reconfigured: active topics that its new configuration does not consume are forgotten (KIP-558).
+    def remove_unconsumed_topics(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Remove active topics that a reconfigured sink no longer consumes (KIP-558).
 
         config: the new configuration, with placeholders resolved.
         """
@@ -119,17 +119,17 @@ class StatusReporter:
             self._store.delete_topics(name, topics)
 
     def remove_connector(self, name: str) -> None:
-        """The connector was deleted: its state is forgotten."""
-        _say("connector.deleted", None, connector=name)
-        self._remember(name, None, DELETED, None)
+        """Remove the state of a deleted connector."""
+        _log_state("connector.deleted", None, connector=name)
+        self._add_to_history(name, None, DELETED, None)
         self._metrics.remove_connector(name)
         self._store.delete_connector_status(name)
 
 
 def remove_stale_statuses(state: ClusterState, status: StatusStore, reporter: StatusReporter) -> None:
-    """As the leader: remove the statuses of connectors and tasks that are no more, which their worker did not live to remove."""
+    """As the leader: remove statuses of deleted connectors and tasks whose worker crashed before it could remove them."""
     for name in status.connectors() - state.connectors.keys():
-        reporter.no_topics(name)
+        reporter.remove_topics(name)
         for task in status.tasks(name):
             reporter.remove_task(name, task)
         reporter.remove_connector(name)
@@ -139,19 +139,19 @@ def remove_stale_statuses(state: ClusterState, status: StatusStore, reporter: St
                 reporter.remove_task(name, task)
 
 
-def _say(event: str, error: BaseException | None, **where: object) -> None:
+def _log_state(event: str, error: BaseException | None, **fields: object) -> None:
     if error is None:
-        log.info(event, **where)
+        log.info(event, **fields)
     else:
-        log.error(event, cause=_trace(error).strip(), **where)
+        log.error(event, cause=_trace(error).strip(), **fields)
 
 
 def _causes(trace: str) -> str:
-    """The first line, and each of the causes."""
-    first, *others = trace.split("\n")
-    return "\n".join([first, *(line for line in others if line.startswith(errors.CAUSED_BY))])
+    """The first line of a trace, and its causes."""
+    first, *lines = trace.split("\n")
+    return "\n".join([first, *(line for line in lines if line.startswith(errors.CAUSED_BY))])
 
 
 def _trace(error: BaseException) -> str:
-    """Without what config providers gave: status records and logs are read by many."""
+    """The trace without values of config providers, as statuses and logs may be read by many users."""
     return redact(errors.trace(error))

@@ -20,7 +20,7 @@ TIMEOUT_S = 30.0
 
 
 class StatusStore:
-    """Reads are from memory, of what has been read back from the topic. Writes of states do not wait; failures are logged.
+    """Reads return the state in memory, as read back from the topic. Writes of states do not wait; failures are logged.
 
     Every method may be called from any thread.
     """
@@ -43,11 +43,11 @@ class StatusStore:
 
     # ---------------------------------------------------------------------------------------------- reading
     def snapshot(self) -> StatusState:
-        """What has been read so far."""
+        """The state of the topic, as far as it has been read."""
         return self._state
 
     def connectors(self) -> set[str]:
-        """Connectors that have a state."""
+        """The connectors with a state."""
         return set(self._state.connectors)
 
     def connector(self, name: str) -> Status | None:
@@ -63,7 +63,7 @@ class StatusStore:
         return set(self._state.topics.get(connector, {}))
 
     def topics_since(self, connector: str) -> dict[str, int]:
-        """The same with the time (epoch ms) since when each is known to be in use."""
+        """The connector's active topics with the time (epoch ms) of their discovery."""
         return {topic: status.discover_timestamp_ms for topic, status in self._state.topics.get(connector, {}).items()}
 
     def latest_generation(self) -> int:
@@ -71,42 +71,42 @@ class StatusStore:
         return self._state.latest_generation()
 
     def refresh(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Read to the present end of the topic. Raises RetriableError after `timeout_s`."""
+        """Read to the current end of the topic. Raises RetriableError after `timeout_s`."""
         self._log.read_to_end(timeout_s)
 
     # ---------------------------------------------------------------------------------------------- writing
     def put_connector_status(self, name: str, status: Mapping[str, Any]) -> None:
-        """Write the state of a connector, whatever is there."""
+        """Write the state of a connector unconditionally."""
         self._send(ConnectorStatusRecord(name, cast(Status, status)))
 
     def put_connector_status_safe(self, name: str, status: Mapping[str, Any]) -> None:
-        """The same, unless another worker of a later generation has written one: for failures and shutdown."""
+        """Write the state unless another worker of a later generation has written one: for failures and shutdown."""
         if may_overwrite(cast(Status, status), self.connector(name)):
             self.put_connector_status(name, status)
 
     def put_task_status(self, name: str, task: int, status: Mapping[str, Any]) -> None:
-        """Write the state of a task, whatever is there."""
+        """Write the state of a task unconditionally."""
         self._send(TaskStatusRecord(name, task, cast(Status, status)))
 
     def put_task_status_safe(self, name: str, task: int, status: Mapping[str, Any]) -> None:
-        """The same, unless another worker of a later generation has written one: for failures and shutdown."""
+        """Write the state unless another worker of a later generation has written one: for failures and shutdown."""
         if may_overwrite(cast(Status, status), self.tasks(name).get(task)):
             self.put_task_status(name, task, status)
 
     def delete_connector_status(self, name: str) -> None:
-        """The connector is gone."""
+        """Remove the state of a connector."""
         self._send(ConnectorStatusRecord(name, None))
 
     def delete_task_status(self, name: str, task: int) -> None:
-        """The task is gone."""
+        """Remove the state of a task."""
         self._send(TaskStatusRecord(name, task, None))
 
     def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None:
-        """Record that a connector uses a topic; returns when `topics` shows it. Raises KafkaFailure, in 30 s at the latest."""
+        """Add an active topic of a connector; returns when `topics` includes it. Raises KafkaFailure, in 30 s at the latest."""
         self._write([ActiveTopic(connector, topic, TopicStatus(topic, connector, task, discovered_ms))])
 
     def delete_topics(self, connector: str, topics: Iterable[str] | None = None) -> None:
-        """Forget these topics, by default all of them; does not wait. A task that still runs may add them again."""
+        """Remove these active topics, by default all; does not wait. A running task may add them again."""
         for topic in self.topics(connector) if topics is None else topics:
             self._send(ActiveTopic(connector, topic, None))
 

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from headrace.cluster.config_store import ConfigStore
-from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, Own
+from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, OwnTopic
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import KafkaOffsetStore
@@ -30,8 +30,8 @@ from headrace.runtime.plan import client_settings
 log = structlog.get_logger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
-# A source task that died may have a transaction open, with offsets in it, for a minute (`transaction.timeout.ms`); brokers look
-# for such transactions every ten seconds.
+# A crashed source task may leave a transaction with offsets open for a minute (`transaction.timeout.ms`); brokers check for
+# such transactions every ten seconds.
 _START_S = 100.0
 
 
@@ -47,9 +47,9 @@ class WorkerTransactions:
     admin: Admin
 
     def start(self, timeout_s: float) -> None:
-        """Start the writers; without the right to transactional ids, and alone in its group, a worker uses no transactions.
+        """Start the writers; a worker without rights to its transactional ids uses no transactions if it is alone in its group.
 
-        Raises ConnectError, in a sentence that names the rights, if it is not; KafkaFailure.
+        Raises ConnectError, which names the missing rights, if it is not alone; KafkaFailure.
         """
         try:
             self.writes.start(timeout_s)
@@ -63,7 +63,7 @@ class WorkerTransactions:
         return None
 
     def _open_transactions(self, timeout_s: float) -> list[int]:
-        """The partitions of the offset topic that cannot be read to their ends at the moment. Raises KafkaFailure."""
+        """The partitions of the offset topic with open transactions. Raises KafkaFailure."""
         topic = self.admin.describe(self.offsets, timeout_s)
         partitions = [(self.offsets, partition) for partition in topic.partitions] if topic else []
         ends = self.admin.partition_offsets(partitions, "latest", timeout_s)
@@ -75,13 +75,14 @@ class WorkerTransactions:
             f"it needs the rights Write and Describe on the transactional ids 'connect-cluster-{self.group}' and "
             f"'headrace-{self.group}-*'"
         )
-        others = {client for client, _ in self.admin.group_members(self.group, timeout_s)} - {client_id(self.member)}
-        if others:
+        other_members = {client for client, _ in self.admin.group_members(self.group, timeout_s)} - {client_id(self.member)}
+        if other_members:
             raise ConnectError(
                 f"This worker may not write in transactions: {rights}. Without them a worker can only run alone, and group "
-                f"'{self.group}' has {len(others)} other member{'s' if len(others) > 1 else ''}: {', '.join(sorted(others))}."
+                f"'{self.group}' has {len(other_members)} other member{'s' if len(other_members) > 1 else ''}: "
+                f"{', '.join(sorted(other_members))}."
             )
-        hint = "it has to stay the only worker: nothing keeps it from storing older offsets when another one takes its place"
+        hint = "it has to stay the only worker: a successor could not keep it from storing older offsets"
         log.warning("worker.writes-without-transactions", group=self.group, cause=str(rights), hint=hint)
         self.writes.without_transactions()
         self.fenced.without_transactions()
@@ -102,18 +103,18 @@ class WorkerStores:
     def start(self) -> None:
         """Create or verify each topic, then read it: offsets, states, configurations, as Connect does.
 
-        Raises ConfigError, ConnectError; what was started stays so until stop().
+        Raises ConfigError, ConnectError; stores that were started run until stop().
         """
         for name, store in (("offsets", self.offsets), ("status", self.status), ("config", self.config)):
             if self.prepare:
                 self.prepare[name]()
-            if name == "offsets" and self.transactions:  # what a former process has left open would delay the reading
+            if name == "offsets" and self.transactions:  # open transactions of an earlier process would delay reading
                 self.transactions.start(WRITE_TIMEOUT_S)
             store.start(_START_S)
         self.events.start()
 
     def stop(self) -> None:
-        """Close them, after waiting a few seconds for statuses in flight."""
+        """Close the stores, after waiting a few seconds for statuses in flight."""
         for store in (self.status, self.offsets, self.config, self.events):
             store.stop()
         if self.own_offsets:
@@ -123,7 +124,7 @@ class WorkerStores:
 
     @property
     def writes(self) -> GroupTransactions | None:
-        """The writer of what only a member of the group may write; None where there is no group."""
+        """The writer that is restricted to members of the group; None without a group."""
         return self.transactions.writes if self.transactions else None
 
 
@@ -165,8 +166,8 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
 
 def _connector_topic(
     connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: GroupTransactions
-) -> Own | None:
-    """The connector's own offset topic, if it has one: it is on the cluster that the connector writes to."""
+) -> OwnTopic | None:
+    """The connector's own offset topic, if it has one, on the cluster that the connector writes to."""
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
     clients = {kind: client_settings(client_id, kind, connector, worker) for kind in ("producer", "consumer", "admin")}
@@ -190,30 +191,33 @@ def _connector_topic(
 
 
 def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:
-    wished = {
+    configured = {
         "history": (config.history_topic, f"{config.status_topic}-history", config.history_retention_ms),
         "audit": (config.audit_topic, f"{config.status_topic}-audit", config.audit_retention_ms),
     }
-    topics = {kind: (by_default if name is None else name.strip(), kept) for kind, (name, by_default, kept) in wished.items()}
+    topics = {
+        kind: (by_default if name is None else name.strip(), retention_ms)
+        for kind, (name, by_default, retention_ms) in configured.items()
+    }
     factor = config.status_replication_factor
     return {kind: EventTopic(name, factor, retention_ms) if name else None for kind, (name, retention_ms) in topics.items()}
 
 
 def _event_log(topic: str, config: DistributedConfig, props: Mapping[str, str], admin: Admin) -> LogFactory:
     clients = {**props, "client.id": f"{_client_stem(config)}-events"}
-    # Nobody waits for an event, and where many connectors start many come at once: one request for some of them.
+    # No caller waits for an event, and many connectors may start at once: events are sent in batches.
     return lambda on_record: CompactedLog(topic, clients, clients, on_record, admin=admin, linger_ms=100)
 
 
 def _delivery_timeout(name: str) -> str:
-    """States have to arrive some day, in order; what a caller waits for must not be written after its caller saw a failure."""
+    """Statuses are retried without limit, in order; other records must not be written after their caller has seen a failure."""
     return str(2**31 - 1) if name == "status" else str(int(WRITE_TIMEOUT_S * 1000))
 
 
 def _client_id(config: DistributedConfig, topic: WorkerTopic) -> str:
-    """As Connect names its clients: the worker's client id, or its group, then what the topic is for."""
-    what = {"offset": "offsets", "status": "statuses", "config": "configs"}[topic.setting.partition(".")[0]]
-    return f"{_client_stem(config)}-{what}".replace("--", "-")
+    """The client id as in Connect: the worker's client id or group, and the content of the topic."""
+    content = {"offset": "offsets", "status": "statuses", "config": "configs"}[topic.setting.partition(".")[0]]
+    return f"{_client_stem(config)}-{content}".replace("--", "-")
 
 
 def _client_stem(config: DistributedConfig) -> str:

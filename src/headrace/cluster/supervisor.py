@@ -1,8 +1,8 @@
-"""Keeps this worker's part of one connector as the config topic wants it.
+"""Brings this worker's part of one connector to the desired state.
 
-A supervisor is a thread with a queue. Whatever happens (a new configuration, a target state, new task configurations, a restart
-request, a failure, another share of the group's work) it looks at what is wanted now and converges; it never needs to know which
-event came first. Each connector has its own, so that one that takes its time holds up no other.
+A supervisor is a thread with a queue. After each event (a new configuration, a target state, new task configurations, a restart
+request, a failure, another assignment) it reads the current desired state and converges; the order of events does not matter.
+Each connector has its own supervisor, so that a slow connector does not delay others.
 """
 
 from __future__ import annotations
@@ -30,26 +30,25 @@ _GOALS = {"STARTED": RUNNING, "PAUSED": PAUSED, "STOPPED": STOPPED}
 
 
 class Supervisor:
-    """Runs one connector, or those of its parts that belong here, on this worker."""
+    """Runs one connector, or the parts of it that are assigned to this worker."""
 
     def __init__(
         self,
         name: str,
-        wanted: Callable[[], DesiredState | None],
+        desired_state: Callable[[], DesiredState | None],
         worker: Worker,
         reporter: StatusReporter,
         leader: Leader,
         on_end: Callable[[str], None],
     ) -> None:
-        """leader: gets the task configurations that the connector makes.
+        """leader: receives the task configurations of the connector.
 
-        on_end: called on the supervisor's thread after `ended` is set; a connector of the same name may be there by then, or this
-        one may have come back.
+        on_end: called on the supervisor's thread after `ended` is set; by then a connector of the same name may exist again.
         """
         self.name, self._on_end = name, on_end
-        self._wanted, self._worker, self._reporter, self._leader = wanted, worker, reporter, leader
-        self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._tasks = ConnectorTasks(name, worker, reporter, leader, self._inbox.put, self.wake)
+        self._desired_state, self._worker, self._reporter, self._leader = desired_state, worker, reporter, leader
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._tasks = ConnectorTasks(name, worker, reporter, leader, self._queue.put, self.wake)
         self._context: ConnectorContext | None = None
         self._running: RunningConnector | None = None
         self._state: str | None = None
@@ -65,116 +64,116 @@ class Supervisor:
         self._thread.start()
 
     def wake(self) -> None:
-        """Something changed: look again."""
-        self._inbox.put(self._converge)
+        """Queue a convergence to the desired state."""
+        self._queue.put(self._converge)
 
-    def yield_parts(self) -> threading.Event:
-        """Look again because parts may belong to another worker now; the event is set when what has to end has ended."""
-        want, context = self._wanted(), self._context
-        if context is not None and (want is None or not want.connector_here):
-            context.stopping.set()  # a start that waits for its source must not hold up the others
-        settled = threading.Event()
-        self._inbox.put(partial(self._settle, settled))
-        return settled
+    def release_parts(self) -> threading.Event:
+        """Queue a convergence after a rebalance; the returned event is set when revoked parts have stopped."""
+        desired, context = self._desired_state(), self._context
+        if context is not None and (desired is None or not desired.connector_here):
+            context.stopping.set()  # a start that waits for its source must not delay the rebalance
+        converged = threading.Event()
+        self._queue.put(partial(self._converge_and_signal, converged))
+        return converged
 
     def restart(self, request: Restart) -> None:
-        """Carry out a restart request."""
-        self._inbox.put(partial(self._restart, request))
+        """Queue a restart request."""
+        self._queue.put(partial(self._restart, request))
 
-    def retire(self, connector_here: bool) -> None:
-        """The connector was deleted: remove everything of it, whether or not another one of its name was created meanwhile.
+    def remove(self, connector_here: bool) -> None:
+        """Remove all parts of a deleted connector, even if another one of its name was created meanwhile.
 
-        connector_here: whether the connector itself, not only tasks, is this worker's to remove.
+        connector_here: whether this worker has the connector instance, not only tasks.
         """
-        self._inbox.put(partial(self._retire, connector_here))
+        self._queue.put(partial(self._remove, connector_here))
 
     def shut_down(self) -> None:
-        """End everything because the worker stops; the connector stays in the cluster as it is."""
+        """Stop everything because the worker stops; the connector stays in the cluster."""
         if self._context is not None:
             self._context.stopping.set()
-        self._inbox.put(None)
+        self._queue.put(None)
 
     def _failed(self, error: Exception) -> None:
-        self._inbox.put(partial(self._connector_failed, error))
+        self._queue.put(partial(self._connector_failed, error))
 
     def _reconfigure(self) -> None:
-        self._inbox.put(self._make_tasks)
+        self._queue.put(self._update_task_configs)
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
         structlog.contextvars.bind_contextvars(connector=self.name)
-        while not self.ended.is_set() and (step := self._inbox.get()) is not None:
+        while not self.ended.is_set() and (step := self._queue.get()) is not None:
             try:
                 step()
-            except Exception as e:  # a bug must not leave the connector without a supervisor, nor be hidden
+            except Exception as e:  # a bug must not end the supervisor, and must not be hidden
                 log.exception("supervisor.error")
                 self._connector_failed(e)
         if not self.ended.is_set():
             self._tasks.stop()
-            self._give_up_connector()
+            self._release_connector()
             self.ended.set()
         self._on_end(self.name)
 
-    def _settle(self, settled: threading.Event) -> None:
+    def _converge_and_signal(self, converged: threading.Event) -> None:
         try:
             self._converge()
         finally:
-            settled.set()
+            converged.set()
 
     def _converge(self) -> None:
-        want = self._wanted()
-        if want is None:  # deleted: `retire` follows
+        desired = self._desired_state()
+        if desired is None:  # deleted: `remove` follows
             return
-        goal = _GOALS[want.target]
-        self._name_version(want)
-        if not want.connector_here:
-            self._give_up_connector()
-        elif want.version != self._version or self._state not in (goal, FAILED):
-            self._start_connector(want, goal)
-        if want.connector_here and goal == STOPPED and want.tasks:  # made by the connector while it was being stopped
+        goal = _GOALS[desired.target]
+        self._set_class_version(desired)
+        if not desired.connector_here:
+            self._release_connector()
+        elif desired.version != self._version or self._state not in (goal, FAILED):
+            self._start_connector(desired, goal)
+        if desired.connector_here and goal == STOPPED and desired.tasks:  # generated by the connector while it was being stopped
             self._submit([])
-        self._tasks.converge(want, goal)
-        if not want.has_parts:
+        self._tasks.converge(desired, goal)
+        if not desired.has_parts:
             self.ended.set()
 
-    def _name_version(self, want: DesiredState) -> None:
+    def _set_class_version(self, desired: DesiredState) -> None:
         try:
-            self._tasks.class_version = connector_class(want.config).version
-        except HeadraceError:  # the start reports it
+            self._tasks.class_version = connector_class(desired.config).version
+        except HeadraceError:  # reported by the start
             self._tasks.class_version = None
 
-    def _start_connector(self, want: DesiredState, goal: str) -> None:
+    def _start_connector(self, desired: DesiredState, goal: str) -> None:
         self._stop_connector()
-        self._version = want.version
+        self._version = desired.version
         if goal == RUNNING:
             try:
                 self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
-                self._running = self._worker.start_connector(want.config, self._context)
+                self._running = self._worker.start_connector(desired.config, self._context)
             except Exception as e:
                 if not (self._context and self._context.stopping.is_set()):
                     self._connector_failed(e)
                 return
         self._state = goal
         self._reporter.connector(self.name, goal, self._tasks.class_version)
-        self._make_tasks()
+        self._update_task_configs()
 
-    def _make_tasks(self) -> None:
-        """Ask the connector for task configurations and submit them if they have changed."""
-        want = self._wanted()
-        if want is None or self._running is None:
+    def _update_task_configs(self) -> None:
+        """Generate the connector's task configurations, and submit them if they have changed."""
+        desired = self._desired_state()
+        if desired is None or self._running is None:
             return
         try:
             configs = task_configs(self._running)
         except Exception as e:
             self._connector_failed(e)
             return
-        # Converters, transforms and clients are the connector's, whether or not its tasks' own configurations tell (KAFKA-9228).
-        if configs != [dict(t) for t in want.tasks] or (configs and want.applied != want.config):
+        # Converters, transforms and clients are the connector's: tasks restart even with equal configurations (KAFKA-9228).
+        if configs != [dict(t) for t in desired.tasks] or (configs and desired.applied != desired.config):
             log.info("connector.tasks.reconfigured", tasks=len(configs))
             self._submit(configs)
 
     def _submit(self, configs: list[dict[str, str]]) -> None:
-        """Send task configurations to the leader; retried later if there is none now."""
+        """Send task configurations to the leader; retried later if it cannot be reached."""
         try:
             self._leader.submit_task_configs(self.name, configs)
             self._leader_backoff.succeeded()
@@ -197,8 +196,8 @@ class Supervisor:
         if running is not None:
             running.instance.stop()
 
-    def _give_up_connector(self) -> None:
-        """The instance runs elsewhere from now on, or nowhere."""
+    def _release_connector(self) -> None:
+        """Stop the connector instance, which was reassigned or removed."""
         self._stop_connector()
         if self._version is not None:
             self._reporter.connector(self.name, UNASSIGNED, self._tasks.class_version)
@@ -206,10 +205,10 @@ class Supervisor:
 
     def _restart(self, request: Restart) -> None:
         try:
-            want = self._wanted()
-            if want is None:
+            desired = self._desired_state()
+            if desired is None:
                 return
-            if request.connector and want.connector_here:
+            if request.connector and desired.connector_here:
                 self._reporter.connector(self.name, request.announce, self._tasks.class_version)
                 if request.announce == RESTARTING:
                     self._stop_connector()
@@ -219,11 +218,11 @@ class Supervisor:
         finally:
             request.done.set()
 
-    def _retire(self, connector_here: bool) -> None:
-        """Remove everything of a deleted connector: first the tasks end, then the tombstones, so that none is written over."""
+    def _remove(self, connector_here: bool) -> None:
+        """Remove all parts of a deleted connector: stop the tasks before writing tombstones, so that none is overwritten."""
         tasks = self._tasks.stop()
-        self._give_up_connector()
-        self._reporter.no_topics(self.name)
+        self._release_connector()
+        self._reporter.remove_topics(self.name)
         if connector_here:
             self._reporter.remove_connector(self.name)
         for number in tasks:

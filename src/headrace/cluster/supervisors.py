@@ -1,4 +1,4 @@
-"""The supervisors of this worker: one for each connector of which it runs a part."""
+"""The supervisors of this worker: one for each connector with parts assigned to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
 from headrace.runtime.worker import Worker
 
-_SETTLE_S = 10.0  # beyond the grace of tasks: how long an assignment is held back for what does not end
+_EXTRA_GRACE_S = 10.0  # added to the graceful time-out of tasks: how long a rebalance waits for parts that do not stop
 
 
 class Supervisors:
@@ -27,29 +27,29 @@ class Supervisors:
         leader: Leader,
     ) -> None:
         self._worker, self._config, self._reporter, self._leader = worker, config, reporter, leader
-        self._waking = threading.Lock()
+        self._lock = threading.Lock()
         self._supervisors: dict[str, Supervisor] = {}
-        self._written: Counter[tuple[str, str]] = Counter()  # (what, connector) -> how often it was written
+        self._versions: Counter[tuple[str, str]] = Counter()  # (kind, connector) -> number of writes
         self._stopped = False
         self.assignment = NOTHING
 
-    def changed(self, what: str, name: str) -> None:
-        """A record of the config topic was applied: what (`connector`, `tasks`, …) of which connector."""
-        self._written[what, name] += 1
+    def changed(self, kind: str, name: str) -> None:
+        """Handle a record of the config topic that was applied. kind: `connector`, `tasks` …; name: of the connector."""
+        self._versions[kind, name] += 1
         self.wake(name)
 
     def wake(self, name: str) -> None:
-        """Wake a connector's supervisor; one that has ended calls it too: it may have missed the next connector of its name."""
-        with self._waking:
-            want, supervisor = self._desired_state(name), self._supervisors.get(name)
+        """Wake a connector's supervisor, or start one. Also called when one has ended, for a new connector of the same name."""
+        with self._lock:
+            desired, supervisor = self._desired_state(name), self._supervisors.get(name)
             if supervisor is not None and not supervisor.ended.is_set():
-                if want is None:
-                    supervisor.retire(self.assignment.has_connector(name))
+                if desired is None:
+                    supervisor.remove(self.assignment.has_connector(name))
                 else:
                     supervisor.wake()
                 return
             self._supervisors.pop(name, None)
-            if self._stopped or want is None or not want.has_parts:
+            if self._stopped or desired is None or not desired.has_parts:
                 return
             supervisor = Supervisor(
                 name, lambda: self._desired_state(name), self._worker, self._reporter, self._leader, self._on_end
@@ -62,19 +62,19 @@ class Supervisors:
             self.wake(name)
 
     def rebalance(self, assignment: Assignment) -> None:
-        """Adopt another assignment: returns when everything that is not in it has ended here (or does not end in time)."""
+        """Adopt an assignment; returns when revoked parts have stopped, or after a time-out."""
         self.assignment = assignment
         self._reporter.generation = max(self._reporter.generation, assignment.generation)
-        with self._waking:
-            settling = [supervisor.yield_parts() for supervisor in self._supervisors.values() if not supervisor.ended.is_set()]
-        grace_s = self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S
-        for settled in settling:
-            settled.wait(grace_s)
+        with self._lock:
+            pending = [supervisor.release_parts() for supervisor in self._supervisors.values() if not supervisor.ended.is_set()]
+        grace_s = self._worker.config.task_shutdown_timeout_ms / 1000 + _EXTRA_GRACE_S
+        for converged in pending:
+            converged.wait(grace_s)
         for name in self._config.snapshot().connectors:
             self.wake(name)
 
     def restart(self, name: str, request: Restart) -> None:
-        """Carry out this worker's part of a restart; `request.done` is set at once if it has none."""
+        """Execute this worker's part of a restart; `request.done` is set at once if it has none."""
         supervisor = self._supervisors.get(name)
         if supervisor is None or supervisor.ended.is_set():
             request.done.set()
@@ -82,14 +82,14 @@ class Supervisors:
             supervisor.restart(request)
 
     def shut_down(self) -> None:
-        """End all connectors and tasks of this worker, side by side, within the graceful time-out and a little."""
-        with self._waking:
+        """Stop all connectors and tasks of this worker in parallel, within the graceful time-out and a margin."""
+        with self._lock:
             self._stopped = True
             supervisors = list(self._supervisors.values())
         for supervisor in supervisors:
             supervisor.shut_down()
         for supervisor in supervisors:
-            supervisor.ended.wait(self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S)
+            supervisor.ended.wait(self._worker.config.task_shutdown_timeout_ms / 1000 + _EXTRA_GRACE_S)
 
     def _desired_state(self, name: str) -> DesiredState | None:
         state = self._config.snapshot()
@@ -99,11 +99,11 @@ class Supervisors:
         tasks = state.task_configs(name)
         return DesiredState(
             config=config,
-            version=self._written["connector", name],
+            version=self._versions["connector", name],
             target=state.target_state(name),
             applied=state.applied.get(name),
             tasks=tasks,
-            tasks_version=self._written["tasks", name],
+            tasks_version=self._versions["tasks", name],
             connector_here=self.assignment.has_connector(name),
             tasks_here=self.assignment.tasks(name, len(tasks)),
         )

@@ -1,4 +1,4 @@
-"""The topics that a connector uses, as they are, and compared with the rules of its configuration."""
+"""The topics that a connector uses, compared with the topic creation rules of its configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMEOUT_S = 5.0
 def topics_in_use(
     name: str, config: Mapping[str, Any], topics: Iterable[str], worker: WorkerConfig, *, has_rules: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """`topics`, each with its own settings, and `drift`, how they differ from the rules that are for them (`topic.creation.*`).
+    """`topics`, each with its own settings, and `drift`, their differences from the rules (`topic.creation.*`).
 
     config: the connector's, resolved; has_rules: whether it creates topics, as sources do. Raises KafkaFailure, ConfigError.
     """
@@ -30,12 +30,12 @@ def topics_in_use(
     infos = admin.find(chosen, _TIMEOUT_S)
     settings = admin.configs_of(sorted(infos), _TIMEOUT_S)
     plans = {topic: rules.new_topic(topic) if rules else None for topic in chosen}
-    answer: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
+    body: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
     for topic, plan in plans.items():
         info, topic_settings = infos.get(topic), settings.get(topic, {})
-        answer["topics"].append(_topic(topic, info, topic_settings, plan))
-        answer["drift"] += _drift(plan, info, topic_settings) if plan else []
-    return answer
+        body["topics"].append(_topic(topic, info, topic_settings, plan))
+        body["drift"] += _drift(plan, info, topic_settings) if plan else []
+    return body
 
 
 def _topic(

@@ -1,4 +1,4 @@
-"""Connect's three internal topics, as a worker's settings describe them; settings without effect are warned of.
+"""Connect's three internal topics, from a worker's settings; settings without effect are logged as warnings.
 
 Sources: KIP-26, KIP-605 (further topic settings).
 """

@@ -1,8 +1,8 @@
-"""Zombies of source connectors that deliver exactly once (KIP-618): fenced off by the leader before new tasks start.
+"""Zombie fencing of exactly-once source connectors (KIP-618): the leader fences earlier tasks before new ones start.
 
-The config topic says how many tasks of the last generation were ever started (`tasks-fencing-<connector>`). Before the first task
-of the next one starts, wherever that is, its worker asks the leader, who fences off the producers of that many and writes the new
-number. A task that only moves, or starts again, fences off its own predecessor.
+The config topic has the number of tasks of the last generation (`tasks-fencing-<connector>`). Before the first task of the next
+generation starts, on any worker, its worker sends a request to the leader, which fences the producers of that many tasks and
+writes the new number. A task that is only reassigned or restarted fences its own predecessor.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ log = structlog.get_logger(__name__)
 
 
 class ZombieFencing:
-    """What this worker asks of the leader, and does as the leader. Every method may be called from any thread."""
+    """Requests zombie fencing from the leader, or performs it as the leader. Every method may be called from any thread."""
 
     def __init__(self, worker: Worker, store: ConfigStore, group: Group | StandaloneGroup, changing: Any) -> None:
-        """changing: the lock that holds for a change of configurations."""
+        """changing: the lock of changes of configurations."""
         self._worker, self._store, self._group, self._changing = worker, store, group, changing
-        self._turn = threading.Lock()
+        self._fencing_lock = threading.Lock()
 
     def ensure_fenced(self, name: str) -> None:
-        """Return when earlier tasks of a connector can no longer write. Raises RetriableError if the leader is out of reach."""
+        """Return when earlier tasks of a connector are fenced. Raises RetriableError if the leader cannot be reached."""
         state = self._store.snapshot()
         if name not in state.pending_fencing:
             return
@@ -43,18 +43,18 @@ class ZombieFencing:
             self._group.fence(name, state.session_key)
 
     def fence_as_leader(self, name: str) -> None:
-        """Fence the last generation of tasks, and write the task count of the present one, unless that is done.
+        """Fence the last generation of tasks, and write the task count of the current one, unless that is done.
 
-        Raises NotFoundError, KafkaFailure, RestError 409 if there is a still newer one by then.
+        Raises NotFoundError, KafkaFailure, RestError 409 if a newer generation was written meanwhile.
         """
-        with self._turn:
+        with self._fencing_lock:
             state = self._store.snapshot()
             if name not in state.pending_fencing:
                 return
             if name not in state.connectors:
                 raise NotFoundError(f"Connector {name} not found")
             before, tasks, generation = state.fencing_counts.get(name), len(state.task_configs(name)), state.committed.get(name)
-            # A single task fences off its single predecessor by itself: they have the same transactional ids.
+            # A single task fences its single predecessor by itself: they have the same transactional ids.
             if before is not None and not before == tasks == 1:
                 self._worker.fence(name, state.connectors[name], before)
                 log.info("connector.fenced", connector=name, tasks=before)

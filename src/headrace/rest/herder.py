@@ -80,7 +80,7 @@ class RestHerder(Protocol):
         """Who changed what."""
         ...
 
-    def place(self) -> Json:
+    def assignment_body(self) -> Json:
         """What this worker has of the group's work: leader, slots, slot_count, generation."""
         ...
 

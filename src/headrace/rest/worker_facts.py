@@ -48,7 +48,7 @@ def worker_facts(herder: RestHerder) -> dict[str, Any]:
         "version": __version__,
         "python": platform.python_version(),
         "started_ms": int(_STARTED_S * 1000),
-        **herder.place(),
+        **herder.assignment_body(),
         "data_plane": {"feeds": sum(p.size() for p in planes), "lanes": sum(p.lanes() for p in planes)} if planes else None,
         "memory_bytes": _memory(),
         "jvm": _jvm(),

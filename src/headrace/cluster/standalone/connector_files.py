@@ -1,4 +1,4 @@
-"""Connector files of standalone mode: JSON in the three shapes that Kafka Connect takes, or Java properties."""
+"""Connector files of standalone mode: JSON in Kafka Connect's three formats, or Java properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def connector_config(file: Path) -> tuple[str, dict[str, str], str | None]:
     (KIP-980); any other ending is read as Java properties. Raises ConfigError.
     """
     if not file.is_file():
-        raise ConfigError(f"Connector file {file} does not exist or is no file; name a .json or .properties file.")
+        raise ConfigError(f"Connector file {file} does not exist or is not a file; name a .json or .properties file.")
     return _from_json(file) if file.suffix == ".json" else _named(file, dict(load_properties(file)), None)
 
 
@@ -26,7 +26,7 @@ def _from_json(file: Path) -> tuple[str, dict[str, str], str | None]:
     except ValueError as e:
         raise ConfigError(f"Connector file {file} is not valid JSON: {e}") from None
     if not isinstance(content, dict):
-        raise ConfigError(f"Connector file {file} holds a JSON {type(content).__name__}; it has to be an object of settings.")
+        raise ConfigError(f"Connector file {file} contains a JSON {type(content).__name__}; it has to be an object of settings.")
     if isinstance(content.get("config"), dict):
         config = {"name": content.get("name"), **content["config"]}
         state = content.get("initial_state")

@@ -1,4 +1,4 @@
-"""The group of a worker that is alone (standalone mode): it leads, and everything is its own."""
+"""The group of a standalone worker: it is the leader, and all connectors and tasks are assigned to it."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ class StandaloneGroup:
     def __init__(self) -> None:
         self._started = False
 
-    def start(self, take: Callable[[Assignment], None], tidy: Callable[[], None]) -> None:
-        """Take everything."""
-        take(EVERYTHING)
+    def start(self, on_assignment: Callable[[Assignment], None], on_leadership: Callable[[], None]) -> None:
+        """Assign everything to this worker."""
+        on_assignment(EVERYTHING)
         self._started = True
 
     def measure(self, metrics: Metrics) -> None:
-        """Nothing is shared, so nothing is shared again."""
+        """Do nothing: there are no rebalances."""
 
     def stop(self) -> None:
-        """Nothing to leave."""
+        """Do nothing: there is no group to leave."""
 
     def ready(self) -> bool:
-        """Once it has started."""
+        """Whether the worker has started."""
         return self._started
 
     def group_metadata(self) -> bytes | None:
-        """There is no membership to prove."""
+        """None: there is no membership."""
         return None
 
     def session(self) -> GroupMetadata:
-        """There is no membership to prove."""
+        """None: there is no membership."""
         return self.group_metadata
 
     def leads(self) -> bool:
-        """Always."""
+        """True: a standalone worker is the leader."""
         return True
 
-    def place(self) -> dict[str, Any]:
-        """Everything, and it leads."""
+    def assignment_body(self) -> dict[str, Any]:
+        """The whole assignment, as the leader."""
         return EVERYTHING.json() | {"leader": True}
 
     def workers(self) -> list[str]:
-        """There is no other."""
+        """No other workers."""
         return []
 
     def leader_url(self) -> str | None:
-        """Not needed."""
+        """None: there is no other leader."""
         return None
 
     def worker_url(self, worker_id: str) -> str | None:
-        """There is no other worker."""
+        """None: there are no other workers."""
         return None
 
     def verify(self, body: bytes, headers: Mapping[str, str], key: SessionKey | None) -> NoReturn:
-        """No other worker can have sent the request. Raises RestError."""
+        """Raise RestError: there is no other worker that could have signed a request."""
         raise RestError(403, "Internal request contained invalid signature.")
 
     def fence(self, name: str, key: SessionKey | None) -> NoReturn:
-        """There is nobody to ask."""
+        """Raise ConnectError: there is no other leader."""
         raise ConnectError(f"There is no other worker that could fence off tasks of connector {name}.")
 
     def submit_task_configs(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> NoReturn:
-        """There is nobody to hand anything over to."""
+        """Raise ConnectError: there is no other leader."""
         raise ConnectError(f"There is no other worker for the task configurations of connector {name}.")

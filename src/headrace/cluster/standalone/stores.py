@@ -26,7 +26,7 @@ OFFSET_FILE = "offset.storage.file.filename"
 
 
 def memory_stores(config: Config) -> WorkerStores:
-    """The stores of a standalone worker; Kafka is not asked. Raises ConfigError if `offset.storage.file.filename` is missing."""
+    """The stores of a standalone worker, without Kafka. Raises ConfigError if `offset.storage.file.filename` is missing."""
     path = str(config.originals.get(OFFSET_FILE) or "").strip()
     if not path:
         raise ConfigError.missing(OFFSET_FILE)
@@ -35,7 +35,7 @@ def memory_stores(config: Config) -> WorkerStores:
 
 
 class MemoryLog:
-    """A log of one partition that keeps nothing: a record is handled when it is sent, on the sender's thread, one at a time."""
+    """A log of one partition without storage: a record is handled when it is sent, on the sender's thread, one at a time."""
 
     partition_count = 1
 
@@ -45,10 +45,10 @@ class MemoryLog:
         self._end = 0
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Nothing to read."""
+        """Do nothing: there is nothing to read."""
 
     def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
-        """Handle a record; the Future is done."""
+        """Handle a record; returns a completed Future."""
         future: Future[WrittenAt] = Future()
         try:
             self.append([(key, value)], 0)
@@ -69,18 +69,18 @@ class MemoryLog:
         self.append(entries, timeout_s)
 
     def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
-        """Nothing to wait for."""
+        """Return at once: records are handled when they are sent."""
         return True
 
     def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
-        """Nothing to wait for."""
+        """Return at once: records are handled when they are sent."""
 
     def flush(self, timeout_s: float) -> bool:
-        """Nothing to wait for."""
+        """Return at once: records are handled when they are sent."""
         return True
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Nothing to close."""
+        """Do nothing: there are no resources."""
 
     def _handle(self, key: bytes, value: bytes | None) -> None:
         record = LogRecord(0, self._end, key, value, int(time.time() * 1000))
@@ -92,9 +92,9 @@ class MemoryLog:
 
 
 class FileLog(MemoryLog):
-    """A log whose latest records by key are kept in a file, in the format of Connect's standalone mode.
+    """A log that keeps the latest record of each key in a file, in the format of Connect's standalone mode.
 
-    Appended records are on disk when append() returns: the file is replaced as a whole, so that it is never half written.
+    Appended records are on disk when append() returns; the file is replaced atomically.
     """
 
     def __init__(self, path: Path, on_record: OnRecord) -> None:
@@ -103,7 +103,7 @@ class FileLog(MemoryLog):
         self._entries: dict[bytes, bytes | None] = {}
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Read the file; an absent or empty one holds nothing. Raises ConnectError if it is something else."""
+        """Read the file, which may be missing or empty. Raises ConnectError if it is invalid."""
         log.info("Starting FileOffsetBackingStore with file %s", self._path)
         try:
             data = self._path.read_bytes()
