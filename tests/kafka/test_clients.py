@@ -110,7 +110,7 @@ def test_the_new_group_protocol_takes_no_session_settings():
         ("linger.ms", "soon", "Invalid value soon for configuration linger.ms: Not a number of type INT"),
         ("security.protocol", "TLS", "Invalid value TLS for configuration security.protocol: String must be one of: PLAINTEXT, "
          "SSL, SASL_PLAINTEXT, SASL_SSL"),
-        ("compression.type", "rar", 'Cannot make a Kafka producer client from these settings: Invalid value "rar" for '
+        ("compression.type", "rar", 'Cannot create a Kafka producer client from these settings: Invalid value "rar" for '
          'configuration property "compression.codec"'),
     ],
 )  # fmt: skip

@@ -104,7 +104,7 @@ def test_since_when_a_cluster_is_silent_is_since_the_first_request_without_an_an
 def test_a_cluster_that_is_written_to_is_asked_as_its_producer_connects(producer: str, admin: str) -> None:
     silent_since = follow_silence({"bootstrap.servers": producer, "acks": "all"}, {"bootstrap.servers": admin})
     wait_until(silent_since, WAIT_S, "it is known to be silent")
-    assert "cluster" in shared({"bootstrap.servers": producer}).questions
+    assert "cluster" in shared({"bootstrap.servers": producer}).coalesced_requests
 
 
 _ASKED = [0]

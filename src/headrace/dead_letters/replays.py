@@ -84,7 +84,7 @@ class Replays:
         except KafkaException as error:
             raise self._replay_error(failure(error)) from None
         finally:
-            clients.give_up(producer)
+            clients.purge(producer)
 
     def _transaction(self, producer: Producer, outgoing: Outgoing) -> None:
         topic_id, counts = self._topic_id(), self._partition_counts({record.topic for record in outgoing.values()})

@@ -1,8 +1,8 @@
-"""The instances of a streams application as members of its Kafka group: one of them is active, the others stand by.
+"""The instances of a streams application as members of its Kafka group: one is active, the others are standbys.
 
-Who is assigned partition 0 of the group's topic is active; Kafka's coordinator notices within the session time-out that an
-instance is gone, and the next one takes over. Offsets are committed by the member itself, with its generation, so that an
-instance that the group has gone on without can commit nothing any more.
+The member with partition 0 of the group's topic is active; Kafka's coordinator detects a lost instance within the session
+time-out, and another one takes over. Offsets are committed by the member itself, with its generation, so that an instance that
+was removed from the group cannot commit.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
-_POLL_S, _LEAVE_S, _ANSWER_S = 0.02, 15.0, 60.0
-# A client takes one call at a time, so a request waits until a poll has ended: polls are short while requests come.
+_POLL_S, _LEAVE_S, _TIMEOUT_S = 0.02, 15.0, 60.0
+# A client handles one call at a time, so a request waits for the end of a poll: polls are short while there are requests.
 _SHORT_POLL_S, _BUSY_S = 0.002, 1.0
 
 
@@ -36,23 +36,23 @@ class ActiveStandbyMember:
     """A member of the group from `join` to `leave`. listener: called on its thread with whether this instance is active."""
 
     def __init__(self, props: Mapping[str, str], group: str, topic: str, listener: Callable[[bool], None]) -> None:
-        """props: Java consumer settings; topic: one that all instances subscribe to. Raises ConfigError."""
+        """props: Java consumer settings; topic: subscribed to by all instances. Raises ConfigError."""
         self._props = _consumer_settings(props, group)
         clients.librdkafka(self._props, "consumer")
         self._group, self._topic, self._listener = group, topic, listener
         self._active = False
-        self._generation = 0  # grows whenever this instance stops being active: what was begun before must not commit
-        self._asked: queue.SimpleQueue[Callable[[Consumer], None]] = queue.SimpleQueue()
-        self._answers: list[Future[None]] = []
+        self._generation = 0  # incremented whenever this instance stops being active: earlier work must not be committed
+        self._queue: queue.SimpleQueue[Callable[[Consumer], None]] = queue.SimpleQueue()
+        self._commits: list[Future[None]] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name=f"instance-{group}", daemon=True)
 
     def join(self) -> None:
-        """Become a member; returns at once."""
+        """Join the group; returns at once."""
         self._thread.start()
 
     def leave(self) -> None:
-        """End the membership; another instance takes over at once."""
+        """Leave the group; another instance takes over at once."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_LEAVE_S)
@@ -62,12 +62,15 @@ class ActiveStandbyMember:
         """The generation to commit with, the same as long as this instance stays active; None while it is not active."""
         return self._generation if self._active else None
 
-    def committed(self, partitions: Iterable[Partition], timeout_s: float = _ANSWER_S) -> dict[Partition, tuple[int, str]]:
-        """The committed offsets of those partitions that have one, with their texts. Raises KafkaFailure."""
-        asked = [TopicPartition(*partition) for partition in partitions]
+    def committed(self, partitions: Iterable[Partition], timeout_s: float = _TIMEOUT_S) -> dict[Partition, tuple[int, str]]:
+        """The committed offsets of these partitions, with their metadata; partitions without one are left out.
 
-        def ask(consumer: Consumer) -> dict[Partition, tuple[int, str]]:
-            offsets = consumer.committed(asked, timeout=timeout_s)
+        Raises KafkaFailure.
+        """
+        topic_partitions = [TopicPartition(*partition) for partition in partitions]
+
+        def read(consumer: Consumer) -> dict[Partition, tuple[int, str]]:
+            offsets = consumer.committed(topic_partitions, timeout=timeout_s)
             for partition in offsets:
                 if partition.error:
                     raise failure(partition.error)
@@ -77,12 +80,12 @@ class ActiveStandbyMember:
                 if partition.offset >= 0
             }
 
-        return self._ask(ask, timeout_s) if asked else {}
+        return self._ask(read, timeout_s) if topic_partitions else {}
 
-    def commit(self, offsets: Mapping[Partition, tuple[int, str]], generation: int | None, timeout_s: float = _ANSWER_S) -> None:
-        """Commit offsets with texts, all or none, if this instance has been active since `generation`.
+    def commit(self, offsets: Mapping[Partition, tuple[int, str]], generation: int | None, timeout_s: float = _TIMEOUT_S) -> None:
+        """Commit offsets with metadata, all or none, if this instance has been active since `generation`.
 
-        Raises KafkaFailure, also when the group has gone on without this instance.
+        Raises KafkaFailure, also if this instance was removed from the group.
         """
         offsets_with_texts = [
             TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()
@@ -92,7 +95,7 @@ class ActiveStandbyMember:
         def begin(consumer: Consumer) -> None:
             if generation is None or generation != self.generation:
                 raise failure(KafkaError(KafkaError.ILLEGAL_GENERATION))
-            self._answers.append(done)
+            self._commits.append(done)
             consumer.commit(offsets=offsets_with_texts, asynchronous=True)
 
         self._ask(begin, timeout_s)
@@ -106,17 +109,17 @@ class ActiveStandbyMember:
         while not self._stopping.is_set():
             try:
                 consumer.poll(_SHORT_POLL_S if time.monotonic() < busy_until else _POLL_S)
-                while not self._asked.empty():
-                    self._asked.get()(consumer)
+                while not self._queue.empty():
+                    self._queue.get()(consumer)
                     busy_until = time.monotonic() + _BUSY_S
                 backoff.succeeded()
             except (KafkaException, RuntimeError):
-                log.exception("group.member.failed", group=self._group, hint="it is tried again")
+                log.exception("group.member.failed", group=self._group, hint="retried")
                 self._stopping.wait(backoff.failed())
         self._is_active(False)
         consumer.close()
-        while not self._asked.empty():
-            self._asked.get()(consumer)
+        while not self._queue.empty():
+            self._queue.get()(consumer)
 
     def _ask(self, step: Callable[[Consumer], Value], timeout_s: float) -> Value:
         done: Future[Value] = Future()
@@ -129,7 +132,7 @@ class ActiveStandbyMember:
             except Exception as error:
                 done.set_exception(error)
 
-        self._asked.put(run)
+        self._queue.put(run)
         return self._wait(done, timeout_s)
 
     def _wait(self, done: Future[Value], timeout_s: float) -> Value:
@@ -139,9 +142,9 @@ class ActiveStandbyMember:
             raise timed_out(f"The coordinator of group '{self._group}' did not answer in {timeout_s:g} s.") from None
 
     def _committed(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        if not self._answers:
+        if not self._commits:
             return
-        done = self._answers.pop(0)
+        done = self._commits.pop(0)
         wrong = error or next((partition.error for partition in partitions if partition.error), None)
         if wrong is None:
             done.set_result(None)
@@ -151,7 +154,7 @@ class ActiveStandbyMember:
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         added = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         consumer.incremental_assign(added)
-        consumer.pause(added)  # nothing of it is read here
+        consumer.pause(added)  # its records are not read
         if any(partition.partition == 0 for partition in partitions):
             self._is_active(True)
 
@@ -172,9 +175,9 @@ class ActiveStandbyMember:
 
 
 def _consumer_settings(props: Mapping[str, str], group: str) -> dict[str, Any]:
-    kept = {key: value for key, value in props.items() if key not in ("group.protocol", "auto.offset.reset")}
+    settings = {key: value for key, value in props.items() if key not in ("group.protocol", "auto.offset.reset")}
     return {
-        **kept,
+        **settings,
         "group.id": group,
         "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
         "enable.auto.commit": "false",

@@ -35,15 +35,18 @@ from headrace.retry import poll_until, retry_until
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
-_CALM_S = 120.0
-_ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for the caller, who knows whether it will appear; not here
+_LONG_TIMEOUT_S = 120.0
+_ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for callers that wait for the topic; not here
 _NO_ID = "A" * 22
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """What a broker says about a topic; a partition's leader is None while there is none, the id empty if brokers know no ids."""
+    """A topic's description.
+
+    `partitions`: number -> leader (None without one); `topic_id`: empty if brokers have no topic ids.
+    """
 
     name: str
     partitions: Mapping[int, int | None]
@@ -54,7 +57,7 @@ class TopicInfo:
 
 @dataclass(frozen=True)
 class ConfiguredValue:
-    """The value of a topic's setting, as the broker has it."""
+    """The value of a topic's setting on the broker."""
 
     value: str | None
     """None if it is secret."""
@@ -72,33 +75,33 @@ class Admin:
         """Takes settings of Kafka's Java admin client. Raises ConfigError."""
         self._props = dict(props)
         self._diagnosis = ConnectionDiagnosis(props)
-        self.questions: dict[str, Any] = {}
-        """What is asked through this client for many at once (`headrace.kafka.coalesced_requests`)."""
+        self.coalesced_requests: dict[str, Any] = {}
+        """Shared requests of many tasks (`headrace.kafka.coalesced_requests`), by name."""
         self._lock = threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
-        self._asking: list[AdminClient] = []
-        # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
+        self._busy_clients: list[AdminClient] = []
+        # Kept as long as this object: librdkafka cancels running calls of a client that is collected.
         self._client = clients.admin(props, error_cb=self._diagnosis.on_error)
         self._creations = BatchedCalls(partial(_create_all, self._client), _is_of_request)
 
     @property
     def api_timeout_s(self) -> float:
-        """How long a call may take for those who name no time of their own: `default.api.timeout.ms`."""
+        """The default time-out of calls: `default.api.timeout.ms`, in seconds."""
         return client_value("admin", self._props, "default.api.timeout.ms") / 1000
 
     def topics(
-        self, timeout_s: float = DEFAULT_TIMEOUT_S, chosen: Callable[[str], object] = lambda name: True
+        self, timeout_s: float = DEFAULT_TIMEOUT_S, selects: Callable[[str], object] = lambda name: True
     ) -> dict[str, TopicInfo]:
-        """Every topic that this principal may describe and whose name is `chosen`."""
-        return self.find(filter(chosen, self.partition_counts(timeout_s)), timeout_s)
+        """Every topic that this principal may describe and that `selects` accepts by name."""
+        return self.find(filter(selects, self.partition_counts(timeout_s)), timeout_s)
 
     def partition_counts(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, int]:
-        """How many partitions every topic has that this principal may describe: much cheaper than `topics`."""
+        """The partition count of every topic that this principal may describe: much cheaper than `topics`."""
         listing = self._call(lambda: self._client.list_topics(timeout=timeout_s), timeout_s)
         return {name: len(topic.partitions) for name, topic in listing.topics.items() if topic.error is None}
 
     def describe(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> TopicInfo | None:
-        """One topic, or None if there is none of this name."""
+        """Describe a topic; None if it does not exist."""
         topic = self._describe([name], timeout_s)[name]
         if isinstance(topic, TopicInfo):
             return topic
@@ -107,16 +110,16 @@ class Admin:
         raise topic
 
     def find(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
-        """Of these topics those that exist, and that this principal may describe."""
+        """Describe those of these topics that exist and that this principal may describe."""
         topics = self._describe(list(names), timeout_s)
         return {name: info for name, info in topics.items() if isinstance(info, TopicInfo)}
 
     def topic_ids(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str]:
-        """The ids of topics; those that do not exist, or whose brokers know no ids, are left out."""
+        """The ids of topics; missing topics, and topics without an id, are left out."""
         return {name: info.topic_id for name, info in self.find(names, timeout_s).items() if info.topic_id}
 
-    def ask_for(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Ask for a topic as Kafka's clients do, so that brokers with `auto.create.topics.enable` create it."""
+    def request_topic(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Request a topic's metadata as Kafka's clients do, so that brokers with `auto.create.topics.enable` create it."""
         self._call(lambda: self._client.list_topics(name, timeout=timeout_s), timeout_s)
 
     def create(
@@ -135,18 +138,18 @@ class Admin:
 
     def add_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Raise the number of partitions of a topic to `total`. Raises KafkaFailure."""
-        asked = [NewPartitions(topic, total)]
-        self._wait_all(lambda: self._client.create_partitions(asked, request_timeout=timeout_s), timeout_s)
+        new_partitions = [NewPartitions(topic, total)]
+        self._wait_all(lambda: self._client.create_partitions(new_partitions, request_timeout=timeout_s), timeout_s)
 
     def delete(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Delete topics; the first failure is raised after all have been tried. Returns when none can be described any more."""
-        chosen, deadline = list(names), time.monotonic() + timeout_s
-        if not chosen:
+        """Delete topics; the first failure is raised at the end. Returns when none of them can be described any more."""
+        selects, deadline = list(names), time.monotonic() + timeout_s
+        if not selects:
             return
         self._wait_all(
-            lambda: self._client.delete_topics(chosen, operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
+            lambda: self._client.delete_topics(selects, operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
         )
-        for name in chosen:
+        for name in selects:
             self._wait_until(name, deadline, lambda info: info is None)
 
     def topic_configs(self, name: str, *, own_only: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str | None]:
@@ -155,7 +158,7 @@ class Admin:
         return {key: setting.value for key, setting in settings.items() if setting.is_own or not own_only}
 
     def configs_of(self, names: Sequence[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, dict[str, ConfiguredValue]]:
-        """The settings of several topics, asked for at once. Raises KafkaFailure if one of them does not exist."""
+        """The settings of several topics, by one request. Raises KafkaFailure if one of them does not exist."""
         if not names:
             return {}
         resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
@@ -176,7 +179,7 @@ class Admin:
     def partition_offsets(
         self,
         partitions: Iterable[Partition],
-        which: Literal["earliest", "latest"] | int,
+        position: Literal["earliest", "latest"] | int,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         *,
         read_committed: bool = False,
@@ -185,20 +188,20 @@ class Admin:
 
         `read_committed`: the end is the last stable offset.
         """
-        spec = {"earliest": OffsetSpec.earliest, "latest": OffsetSpec.latest}.get(cast(str, which))
-        asked: dict[Any, Any] = {
-            TopicPartition(t, p): spec() if spec else OffsetSpec.for_timestamp(cast(int, which)) for t, p in partitions
+        spec = {"earliest": OffsetSpec.earliest, "latest": OffsetSpec.latest}.get(cast(str, position))
+        requests: dict[Any, Any] = {
+            TopicPartition(t, p): spec() if spec else OffsetSpec.for_timestamp(cast(int, position)) for t, p in partitions
         }
-        if not asked:
+        if not requests:
             return {}
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
 
         def ask(left_s: float) -> dict[Partition, int] | None:
-            answers = self._retry(
-                lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left), left_s
+            results = self._retry(
+                lambda left: self._client.list_offsets(requests, isolation_level=level, request_timeout=left), left_s
             )
-            offsets = {(tp.topic, tp.partition): result.offset for tp, result in answers.items()}
-            # librdkafka reports success without an offset where the connection broke while it waited for the answer.
+            offsets = {(tp.topic, tp.partition): result.offset for tp, result in results.items()}
+            # librdkafka reports success without an offset if the connection broke before the response.
             return None if OFFSET_INVALID in offsets.values() else offsets
 
         if (offsets := poll_until(ask, timeout_s, _PAUSE_S)) is None:
@@ -206,14 +209,14 @@ class Admin:
         return offsets
 
     def delete_records(self, before: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Delete the records of partitions that stand before an offset. Raises KafkaFailure."""
-        asked = [TopicPartition(topic, partition, offset) for (topic, partition), offset in before.items()]
-        self._wait_all(lambda: self._client.delete_records(asked, request_timeout=timeout_s), timeout_s)
+        """Delete the records of partitions before an offset. Raises KafkaFailure."""
+        topic_partitions = [TopicPartition(topic, partition, offset) for (topic, partition), offset in before.items()]
+        self._wait_all(lambda: self._client.delete_records(topic_partitions, request_timeout=timeout_s), timeout_s)
 
     def committed(
         self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S, partitions: Iterable[Partition] | None = None
     ) -> dict[Partition, int]:
-        """The committed offsets of a consumer group: of these partitions, or of all there are; empty for an unknown group."""
+        """The committed offsets of a consumer group, of these partitions or of all; empty for an unknown group."""
         deadline = time.monotonic() + timeout_s
         if partitions is None:
             listing = self._call(lambda: self._client.list_topics(timeout=timeout_s), timeout_s)
@@ -225,7 +228,7 @@ class Admin:
         self._group(group).write(offsets, timeout_s)
 
     def close_group(self, group: str) -> None:
-        """Close what is open for the offsets of a group, if they are not asked for soon again."""
+        """Close the consumer for a group's offsets."""
         with self._lock:
             offsets = self._groups.pop(group, None)
         if offsets is not None:
@@ -243,27 +246,27 @@ class Admin:
 
     def group_members(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[tuple[str, str]]:
         """Client id and host of each active member of a group; none for an unknown group."""
-        answers = self._ask_coordinator(
+        description = self._ask_coordinator(
             group, lambda client, left: client.describe_consumer_groups([group], request_timeout=left), timeout_s
         )
-        return [(member.client_id, member.host) for member in answers.members]
+        return [(member.client_id, member.host) for member in description.members]
 
     def _ask_coordinator(self, group: str, start: Callable[[Any, float], Mapping[str, Future]], timeout_s: float) -> Any:
-        """A call that librdkafka sends to a group's coordinator: one that times out may end the process (see groups.py).
+        """A call that librdkafka sends to a group's coordinator; its time-out may crash the process (see groups.py).
 
-        So it is made sure first that the coordinator answers; then a client of its own asks, which after an outage finds the
-        coordinator where a used one may not, with a time-out far beyond ours, and which is kept if we give up before.
+        So the coordinator is checked first. Then a new client, which finds the coordinator even after an outage, makes the call
+        with a time-out far beyond ours, and is kept if our time-out ends first.
         """
         self.committed(group, timeout_s)
         client = clients.admin(self._props)
-        self._asking.append(client)
+        self._busy_clients.append(client)
         try:
-            group_offsets = self._wait(lambda: start(client, _CALM_S)[group], timeout_s)
+            group_offsets = self._wait(lambda: start(client, _LONG_TIMEOUT_S)[group], timeout_s)
         except KafkaFailure as error:
             if error.code != REQUEST_TIMED_OUT:
-                self._asking.remove(client)
+                self._busy_clients.remove(client)
             raise
-        self._asking.remove(client)
+        self._busy_clients.remove(client)
         return group_offsets
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
@@ -271,7 +274,7 @@ class Admin:
         return self._cluster(timeout_s).cluster_id
 
     def broker_count(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> int:
-        """How many brokers are up."""
+        """The number of running brokers."""
         return len(self._cluster(timeout_s).nodes)
 
     def _group(self, group: str) -> GroupOffsets:
@@ -286,20 +289,20 @@ class Admin:
     def _describe(self, names: list[str], timeout_s: float) -> dict[str, TopicInfo | KafkaFailure]:
         if not names:
             return {}
-        asked = TopicCollection(names)
-        futures = self._call(lambda: self._client.describe_topics(asked, request_timeout=timeout_s), timeout_s)
+        collection = TopicCollection(names)
+        futures = self._call(lambda: self._client.describe_topics(collection, request_timeout=timeout_s), timeout_s)
         topics: dict[str, TopicInfo | KafkaFailure] = {}
         for name, future in futures.items():
             try:
                 topics[name] = _info(self._wait(lambda future=future: future, timeout_s))
             except KafkaFailure as error:
-                if self._diagnosis.is_failure(error):  # not this topic's fault: nothing can be known about any
+                if self._diagnosis.is_failure(error):  # an error of the cluster, not of this topic
                     raise
                 topics[name] = error
         return topics
 
     def _wait_until(self, name: str, deadline: float, done: Callable[[TopicInfo | None], bool]) -> None:
-        """News takes a moment to reach the brokers; where this principal may not see the topic, there is nothing to wait for."""
+        """Wait until all brokers know a change; returns at once if this principal may not describe the topic."""
 
         def ask(left_s: float) -> bool:
             try:
@@ -310,15 +313,14 @@ class Admin:
         poll_until(ask, deadline - time.monotonic(), _PAUSE_S)
 
     def _retry(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
-        """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
+        """Call `start(seconds left)`; retried while a leader or coordinator moves, as in Kafka's own admin client."""
         deadline, refreshed = time.monotonic() + timeout_s, False
 
         def is_retriable(error: Exception) -> bool:
             return leader_moves(error) and not (refreshed and isinstance(error, KafkaFailure) and error.code == _ABSENT)
 
         def refresh(pause_s: float) -> None:
-            # librdkafka uses leaders and epochs of before a broker was restarted until the metadata is asked for again. The
-            # answer also distinguishes an absent topic from an absent cluster, which librdkafka does not.
+            # librdkafka uses leaders and epochs from before a broker's restart until metadata is requested again. The response
             nonlocal refreshed
             left_s = max(deadline - time.monotonic(), pause_s)
             self._call(lambda: self._client.list_topics(timeout=left_s), timeout_s)
@@ -347,7 +349,7 @@ class Admin:
         try:
             result = action()
         except (KafkaException, TimeoutError) as error:
-            self._client.poll(0)  # takes in what the connections have reported and logged
+            self._client.poll(0)  # handles reported errors and log lines of the connections
             raise self._diagnosis.failure(error, timeout_s) from None
         self._client.poll(0)
         self._diagnosis.forget()
@@ -359,9 +361,9 @@ _sharing = threading.Lock()
 
 
 def shared(props: Mapping[str, str]) -> Admin:
-    """The admin client for these settings that everybody in the process has; names of clients and groups do not count.
+    """The shared admin client of this process for these settings, without `client.id` and `group.id`.
 
-    A client is some threads and a dozen file descriptors: too much for each task of a worker with many. Raises ConfigError.
+    A client has some threads and a dozen file descriptors: too many for each task of a large worker. Raises ConfigError.
     """
     key = frozenset((name, str(value)) for name, value in props.items() if name not in ("client.id", "group.id"))
     with _sharing:

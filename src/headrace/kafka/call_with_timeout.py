@@ -9,12 +9,12 @@ from headrace.background import in_background
 
 
 class StuckError(Exception):
-    """What was called must not be touched again: it has not come back in time and still runs, or its state is wrong."""
+    """The called object must not be used again: the call has not returned in time and still runs, or its state is invalid."""
 
 
 def call_with_timeout(timeout_s: float, call: Callable[[], None]) -> None:
-    """Call it on a thread of its own and wait for it. Raises what the call raises, StuckError after `timeout_s`."""
-    answer = in_background(call, "bounded-call")
-    if not wait([answer], timeout_s).done:
-        raise StuckError("Kafka's client does not come back")
-    answer.result()
+    """Run a call on a thread of its own and wait for it. Raises what the call raises, StuckError after `timeout_s`."""
+    future = in_background(call, "bounded-call")
+    if not wait([future], timeout_s).done:
+        raise StuckError("A call of Kafka's client has not returned")
+    future.result()

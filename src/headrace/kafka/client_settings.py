@@ -34,25 +34,25 @@ def all_settings(_setting: str) -> bool:
 
 
 def connects(setting: str) -> bool:
-    """Whether a setting says how to connect to a cluster."""
+    """Whether a setting defines the connection to a cluster."""
     return setting == "bootstrap.servers" or setting.startswith(SECURITY)
 
 
 def connection_settings(props: Mapping[str, str]) -> dict[str, str]:
-    """Of a client's settings those that say which cluster it connects to, and as whom."""
+    """A client's settings of cluster, security and login."""
     return {name: value for name, value in props.items() if connects(name)}
 
 
 @dataclass(frozen=True)
 class ClientTable:
-    """Where a connector's configuration has the settings of a client."""
+    """The prefixes of a client's settings in a connector's configuration."""
 
     prefixes: Mapping[str, Callable[[str], bool]]
     """By prefix, which settings under it are the client's. The last prefix wins."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """What counts where no prefix has the setting."""
+    """Settings used if no prefix has them."""
     fixed: Mapping[str, str] = field(default_factory=dict)
-    """What no prefix can change."""
+    """Settings that no prefix can change."""
 
     def settings(self, props: Settings) -> dict[str, str]:
         """The settings of the client in a connector's configuration."""
@@ -69,7 +69,7 @@ def internal_client(worker: Mapping[str, str], bootstrap: str) -> dict[str, str]
 
 
 def connector_client(worker: Mapping[str, str], bootstrap: str, kind: str) -> dict[str, str]:
-    """What the worker gives to the clients of connectors, kind "producer", "consumer" or "admin".
+    """The worker's settings for clients of connectors, kind "producer", "consumer" or "admin".
 
     Beyond Kafka Connect, producers and consumers inherit the worker's security settings, unless their prefix names another
     cluster or protocol; in Kafka Connect they have none, and cannot reach the cluster that the worker itself uses.
@@ -83,7 +83,7 @@ def connector_client(worker: Mapping[str, str], bootstrap: str, kind: str) -> di
 
 
 def overrides(connector: Settings, kind: str) -> dict[str, str]:
-    """What a connector sets for its clients on the worker's cluster (KIP-458)."""
+    """A connector's overrides for its clients on the worker's cluster (KIP-458)."""
     return _as_texts(under(connector, OVERRIDE_PREFIXES[kind]))
 
 

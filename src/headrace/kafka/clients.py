@@ -1,6 +1,6 @@
 """Settings of Kafka's Java clients, as in worker and connector configurations, translated to those of librdkafka.
 
-What has no counterpart (serializers, interceptors, metric reporters, the worker's own settings) is dropped.
+Settings without a counterpart (serializers, interceptors, metric reporters, the worker's own settings) are dropped.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def librdkafka(props: Mapping[str, str], role: Role) -> dict[str, str]:
     texts = {name: str(value) for name, value in props.items() if value is not None}
     settings, dropped = {"bootstrap.servers": "localhost:9092", **_DEFAULTS[role], **_backoffs()}, []
     for name, value in texts.items():
-        known = SETTINGS.get(name)
-        if known and role in known.roles:
-            settings.update(known.translate(name, value))
+        setting = SETTINGS.get(name)
+        if setting and role in setting.roles:
+            settings.update(setting.translate(name, value))
         elif not name.startswith(("security.protocol", "sasl.", "ssl.")):
             dropped.append(name)
     settings.update(_security(texts))
@@ -55,35 +55,38 @@ def librdkafka(props: Mapping[str, str], role: Role) -> dict[str, str]:
 
 
 def consumer(props: Mapping[str, str], **overrides: Any) -> Consumer:
-    """Make a consumer from Java settings; `overrides` are librdkafka settings that win (dots: `_`). Raises ConfigError."""
-    return _make(Consumer, props, "consumer", overrides)
+    """Create a consumer from Java settings; `overrides`: librdkafka settings that take precedence (`_` for dots).
+
+    Raises ConfigError.
+    """
+    return _create(Consumer, props, "consumer", overrides)
 
 
 def producer(props: Mapping[str, str], **overrides: Any) -> Producer:
-    """Make a producer from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
-    return _make(Producer, props, "producer", overrides)
+    """Create a producer from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
+    return _create(Producer, props, "producer", overrides)
 
 
 def admin(props: Mapping[str, str], **overrides: Any) -> AdminClient:
-    """Make an admin client from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
-    return _make(AdminClient, props, "admin", overrides)
+    """Create an admin client from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
+    return _create(AdminClient, props, "admin", overrides)
 
 
-def give_up(producer: Producer, timeout_s: float = 0.0) -> None:
-    """Drop what a producer has not sent, and wait for the reports that its records have failed."""
+def purge(producer: Producer, timeout_s: float = 0.0) -> None:
+    """Drop a producer's unsent records, and wait for their delivery reports."""
     producer.purge()
     with suppress(KafkaException):  # after a fatal error, flush raises that error again
         producer.flush(timeout_s)
 
 
-def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, overrides: Mapping[str, Any]) -> Client:
+def _create(kind: Callable[..., Client], props: Mapping[str, str], role: Role, overrides: Mapping[str, Any]) -> Client:
     callbacks = {name: value for name, value in overrides.items() if callable(value)}
     settings = {name.replace("_", "."): value for name, value in overrides.items() if name not in callbacks}
     conf = {**librdkafka(props, role), **settings, **callbacks, "logger": ClientLog(role)}
     try:
         return kind(conf)
     except KafkaException as error:
-        raise ConfigError(f"Cannot make a Kafka {role} client from these settings: {error.args[0].str()}") from error
+        raise ConfigError(f"Cannot create a Kafka {role} client from these settings: {error.args[0].str()}") from error
 
 
 def _backoffs() -> dict[str, str]:
@@ -99,29 +102,29 @@ def _security(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _reconcile(settings: dict[str, str], originals: Mapping[str, str], role: Role) -> dict[str, str]:
-    """Set what depends on two settings."""
+    """Adjust settings that depend on each other."""
     if int(settings["reconnect.backoff.ms"]) > int(settings["reconnect.backoff.max.ms"]):
         settings["reconnect.backoff.max.ms"] = settings["reconnect.backoff.ms"]
     if role == CONSUMER and originals.get("group.protocol", "").strip().lower() == "consumer":
         for name in _NEW_GROUP_PROTOCOL_DROPS:
             settings.pop(name, None)
     if role == PRODUCER:
-        _agree_producer(settings)
+        _reconcile_producer(settings)
     return settings
 
 
-def _agree_producer(settings: dict[str, str]) -> None:
+def _reconcile_producer(settings: dict[str, str]) -> None:
     for name in [name for name in settings if name.endswith(":compression.level")]:
         level = settings.pop(name)
         if name.partition(":")[0] == settings.get("compression.type"):
             settings["compression.level"] = level
-    # As in the Java producer, idempotence is on unless other settings speak against it (KIP-679).
-    against = (
+    # As in the Java producer, idempotence is enabled unless other settings exclude it (KIP-679).
+    disables_idempotence = (
         client_value(PRODUCER, settings, "acks") not in ("all", "-1")
         or client_value(PRODUCER, settings, "max.in.flight.requests.per.connection") > 5
         or settings.get("retries") == "0"
     )
-    settings.setdefault("enable.idempotence", "false" if against else "true")
+    settings.setdefault("enable.idempotence", "false" if disables_idempotence else "true")
     delivery = int(settings["delivery.timeout.ms"]) or MAX_INT  # 0: without end
     if "transactional.id" in settings:
         delivery = min(delivery, client_value(PRODUCER, settings, "transaction.timeout.ms"))

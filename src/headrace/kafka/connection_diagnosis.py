@@ -1,4 +1,4 @@
-"""Words the failure to reach a cluster: what was tried, for how long, and what the connection itself said last."""
+"""Explains why a cluster was not reached: servers, time-out, and the last error of the connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOISE = re.compile(r"^\S+/(?:bootstrap|\d+): | \(after \d+ms in state \w+(?:, \
 
 
 class ConnectionDiagnosis:
-    """Remembers what a client's connections reported, so that a timeout can be explained."""
+    """Keeps the last error of a client's connections, to explain a time-out."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
         self.servers = str(props.get("bootstrap.servers", ""))
@@ -22,15 +22,15 @@ class ConnectionDiagnosis:
 
     def on_error(self, error: KafkaError) -> None:
         """The client's `error_cb`."""
-        if error.name() != "_ALL_BROKERS_DOWN":  # says less than what came before it
+        if error.name() != "_ALL_BROKERS_DOWN":  # less specific than the error before it
             self._last = error
 
     def forget(self) -> None:
-        """A call went well: what was reported before explains nothing any more."""
+        """Drop the last error after a successful call."""
         self._last = None
 
     def failure(self, error: KafkaException | TimeoutError, timeout_s: float) -> KafkaFailure:
-        """Make our exception of a failed call that was given `timeout_s`."""
+        """The KafkaFailure of a failed call with this time-out."""
         if isinstance(error, KafkaException) and kafka_error(error).name() not in UNREACHABLE:
             return failure(error)
         last, self._last = self._last, None
@@ -49,5 +49,5 @@ class ConnectionDiagnosis:
         )
 
     def is_failure(self, error: KafkaFailure) -> bool:
-        """True if this is about the cluster rather than about what was asked."""
+        """Whether this is an error of the connection to the cluster, not of the request."""
         return error.code in (REQUEST_TIMED_OUT, *_REFUSED.values())

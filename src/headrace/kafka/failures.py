@@ -83,7 +83,7 @@ _RETRIABLE = {
 
 
 class KafkaFailure(ConnectError):  # noqa: N818 - what Kafka says is a failure; "KafkaError" is taken
-    """Kafka refused, or could not be asked.
+    """An error of Kafka, or of the connection to it.
 
     `code` is Kafka's own name of the error (`TOPIC_ALREADY_EXISTS`), whatever librdkafka calls it; `reason` is the sentence of
     the broker, or where it sends none, that of the Java client. `str()` is `reason` unless there is something to add.
@@ -99,21 +99,21 @@ class KafkaFailure(ConnectError):  # noqa: N818 - what Kafka says is a failure; 
 
 
 class RetriableKafkaFailure(KafkaFailure, RetriableError):  # noqa: N818
-    """The same, where another attempt may succeed: the cluster was not reached in time, a leader was missing."""
+    """A KafkaFailure whose retry may succeed: the cluster was not reached in time, a leader was missing."""
 
 
 def leader_moves(error: Exception) -> bool:
-    """Whether another attempt may succeed soon: the cluster answered, but a leader or coordinator moves or loads."""
+    """Whether a retry may succeed soon: the cluster answered, but a leader or coordinator moves or loads."""
     return isinstance(error, RetriableKafkaFailure) and error.code != REQUEST_TIMED_OUT
 
 
 def kafka_error(error: KafkaException | KafkaError) -> KafkaError:
-    """The KafkaError inside what confluent-kafka raises."""
+    """The KafkaError of an exception of confluent-kafka."""
     return error if isinstance(error, KafkaError) else error.args[0]
 
 
 def failure(error: KafkaException | KafkaError) -> KafkaFailure:
-    """Make our exception of one of confluent-kafka's. Nothing is raised."""
+    """The KafkaFailure for an error of confluent-kafka; it is returned, not raised."""
     inner = kafka_error(error)
     name = inner.name() or "UNKNOWN"
     code = REQUEST_TIMED_OUT if name in UNREACHABLE else _RENAMED.get(name, name)
@@ -137,5 +137,5 @@ def from_java(java_class: str, reason: str, message: str | None = None) -> Kafka
 
 
 def timed_out(message: str) -> KafkaFailure:
-    """Something took longer than it may; retriable, the Java clients' TimeoutException."""
+    """A retriable time-out: the Java clients' TimeoutException."""
     return kafka_failure(REQUEST_TIMED_OUT, message)

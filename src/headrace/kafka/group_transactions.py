@@ -1,8 +1,8 @@
-"""Writes that only a present member of a group can do: a worker that the group has removed (a zombie) writes nothing.
+"""Writes restricted to current members of a group: a worker that the group has removed (a zombie) writes nothing.
 
 Each write is a Kafka transaction that also touches the group's offsets with the member's metadata; the broker refuses that from
-a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is
-on its way share the next transaction, so that many tasks cost few transactions.
+a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is on its
+way share the next transaction, so that many tasks cost few transactions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
 # the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
 # A transaction that timed out fences its producer off, too. If a newer process of this name did it, the metadata is refused.
 # A producer that was idle for long (transactional.id.expiration.ms) is one that the brokers know no more.
-_AGAIN = {
+_RETRIED = {
     "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
     "INVALID_PRODUCER_ID_MAPPING", "UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER", "_FENCED", "_FATAL", "_STATE",
     "_INCONSISTENT",
@@ -42,14 +42,14 @@ _AGAIN = {
 
 @dataclass
 class Write:
-    """What belongs together: records (topic, key, value), and offsets of other groups."""
+    """An atomic write: records (topic, key, value), and offsets of other groups."""
 
     records: Sequence[tuple[str, bytes, bytes | None]] = ()
     offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
 
 
 @dataclass
-class _Waiting:
+class _QueuedWrite:
     write: Write
     group_metadata: GroupMetadata
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -82,28 +82,29 @@ class GroupTransactions:
         self._producer: Producer | None = None
         self._plain: PlainWriter | None = None
         self._groups: dict[str, bytes] = {}
-        self._refused: list[KafkaError] = []  # records of the transaction on its way
+        self._refused: list[KafkaError] = []  # errors of records of the running transaction
         self._ends: dict[tuple[str, int], int] = {}  # the offset of the last record that this producer has written
-        self._twice: list[str] = []  # records that a broker took for earlier ones, and did not write
-        self._turn = threading.Lock()  # held by the one whose transaction is on its way
-        self._queue: list[_Waiting] = []
-        self._queued = threading.Lock()
+        self._duplicates: list[str] = []  # records that a broker acknowledged as duplicates, without writing them
+        self._transaction_lock = threading.Lock()  # held while a transaction runs
+        self._queue: list[_QueuedWrite] = []
+        self._queue_lock = threading.Lock()
 
     def start(self, timeout_s: float) -> None:
         """Initialize the producer, which aborts open transactions of an earlier process of this name. Raises KafkaFailure."""
-        with self._turn:
-            self._ready(time.monotonic() + timeout_s)
+        with self._transaction_lock:
+            self._initialized_producer(time.monotonic() + timeout_s)
 
     def complete(self, partitions: Iterable[tuple[str, int]], key: bytes, timeout_s: float) -> None:
-        """Complete transactions that an earlier process of this name may have left open in partitions (`confirmed_transactions`).
+        """Complete transactions that an earlier process of this name may have left open in partitions
+        (`confirmed_transactions`).
 
-        It ends as the transaction that this commits, of a tombstone in each partition; key: one that means nothing to readers,
-        so that no member's right to write is needed. Raises KafkaFailure.
+        They end with a transaction of a tombstone in each partition; key: ignored by readers, so that no membership is needed.
+        Raises KafkaFailure.
         """
-        with self._turn:
+        with self._transaction_lock:
             if self._plain is not None:
                 return
-            producer = self._ready(time.monotonic() + timeout_s)
+            producer = self._initialized_producer(time.monotonic() + timeout_s)
             try:
                 producer.begin_transaction()
                 for topic, partition in partitions:
@@ -114,49 +115,49 @@ class GroupTransactions:
 
     def without_transactions(self) -> None:
         """Write without transactions from now on: brokers no longer reject the writes of a zombie."""
-        with self._turn:
+        with self._transaction_lock:
             self._drop()
             self._plain = PlainWriter(self._props)
 
     def write(self, write: Write, group_metadata: GroupMetadata, timeout_s: float) -> dict[tuple[str, int], int]:
-        """Return once Kafka has acknowledged all of it: by topic and partition, the offset after the last record.
+        """Write in a transaction; returns, by topic and partition, the offset after the last record, once acknowledged.
 
-        Nothing without transactions. Records are only certain once a reader has them (`headrace.kafka.confirmed_transactions`).
-        group_metadata: None once it is a member no more, and then nothing is written. Raises KafkaFailure
-        (RetriableKafkaFailure if it is no member, or after `timeout_s`; then it may have been written all the same).
+        Empty without transactions. Records are certain only once they were read back (`headrace.kafka.confirmed_transactions`).
+        group_metadata: returns None once the worker is not a member any more: then nothing is written. Raises KafkaFailure
+        (RetriableKafkaFailure if it is not a member, or after `timeout_s`: it may be written nevertheless).
         """
-        deadline, mine = time.monotonic() + timeout_s, _Waiting(write, group_metadata)
-        with self._queued:
-            self._queue.append(mine)
-        while not mine.done.is_set():
-            if not self._turn.acquire(timeout=max(deadline - time.monotonic(), _RETRY_S)):
+        deadline, queued_write = time.monotonic() + timeout_s, _QueuedWrite(write, group_metadata)
+        with self._queue_lock:
+            self._queue.append(queued_write)
+        while not queued_write.done.is_set():
+            if not self._transaction_lock.acquire(timeout=max(deadline - time.monotonic(), _RETRY_S)):
                 raise timed_out("The transaction of another task of this worker takes too long.")
             try:
-                if not mine.done.is_set():
+                if not queued_write.done.is_set():
                     self._write_all(deadline)
             finally:
-                self._turn.release()
-        if mine.error is not None:
-            raise mine.error
-        return mine.ends
+                self._transaction_lock.release()
+        if queued_write.error is not None:
+            raise queued_write.error
+        return queued_write.ends
 
     def stop(self) -> None:
         """Close, without waiting for writes in flight."""
-        with self._turn:
+        with self._transaction_lock:
             self._drop()
             if self._plain is not None:
                 self._plain.stop()
 
     def _write_all(self, deadline: float) -> None:
         """Write everything in the queue, each write with its own group metadata."""
-        with self._queued:
+        with self._queue_lock:
             batch, self._queue = self._queue, []
         try:
             self._write_with_retries(batch, deadline)
         finally:
-            _end([waiting for waiting in batch if not waiting.done.is_set()], timed_out("The write was interrupted."))
+            _end([queued for queued in batch if not queued.done.is_set()], timed_out("The write was interrupted."))
 
-    def _write_with_retries(self, batch: Sequence[_Waiting], deadline: float) -> None:
+    def _write_with_retries(self, batch: Sequence[_QueuedWrite], deadline: float) -> None:
         backoff = Backoff(first_s=_RETRY_S, longest_s=1.0)
         while batch := _still_members(batch):
             try:
@@ -164,64 +165,64 @@ class GroupTransactions:
                 return _end(batch)
             except KafkaFailure as error:
                 return _end(batch, error)
-            except StuckError as why:
-                log.warning("transaction.abandoned", transactional_id=self._transactional_id, cause=why)
-                self._producer = None  # the next one fences it off; to end it would hang as well
+            except StuckError as error:
+                log.warning("transaction.abandoned", transactional_id=self._transactional_id, cause=error)
+                self._producer = None  # the next producer fences it; closing it would hang, too
                 if time.monotonic() > deadline:
                     return _end(batch, timed_out("Kafka did not take the transaction in time."))
                 continue
             except KafkaException as problem:
                 cause = self._recover(kafka_error(problem))
                 error = failure(KafkaException(cause))
-            if cause.name() not in _AGAIN and not isinstance(error, RetriableError):
+            if cause.name() not in _RETRIED and not isinstance(error, RetriableError):
                 if len(batch) == 1:
                     return _end(batch, error)
-                for waiting in batch:  # the fault of one is not that of the others
-                    self._write_with_retries([waiting], deadline)
+                for queued in batch:  # the error may be of one write only
+                    self._write_with_retries([queued], deadline)
                 return None
             if time.monotonic() > deadline:
                 return _end(batch, timed_out(f"Kafka did not take the transaction in time: {cause.str()}"))
             time.sleep(backoff.failed())
         return None
 
-    def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
+    def _transaction(self, batch: Sequence[_QueuedWrite], deadline: float) -> None:
         if self._plain is not None:
-            self._plain.write([record for waiting in batch for record in waiting.write.records], deadline)
+            self._plain.write([record for queued in batch for record in queued.write.records], deadline)
             return self._plain.commit(_merged(batch), deadline)
-        producer = self._ready(deadline)
+        producer = self._initialized_producer(deadline)
         group_metadata = batch[0].group_metadata()
         if group_metadata is None:
-            raise timed_out(_NO_MEMBER)
+            raise timed_out(_NOT_A_MEMBER)
         self._refused.clear()
-        self._twice.clear()
+        self._duplicates.clear()
         producer.begin_transaction()
-        for waiting in batch:
-            waiting.ends = {}
-            for topic, key, value in waiting.write.records:
-                producer.produce(topic, value, key, on_delivery=partial(self._delivered, waiting.ends))
+        for queued in batch:
+            queued.ends = {}
+            for topic, key, value in queued.write.records:
+                producer.produce(topic, value, key, on_delivery=partial(self._delivered, queued.ends))
         _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], group_metadata)
         for group, offsets in _merged(batch).items():
             group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
             _send_offsets(producer, group_offsets, self._metadata(group))
         producer.commit_transaction(_CALL_S)
-        if self._twice:
-            raise StuckError(f"{self._twice[0]} was acknowledged as if it were an earlier record")
+        if self._duplicates:
+            raise StuckError(f"{self._duplicates[0]} was acknowledged as if it were an earlier record")
         return None
 
     def _delivered(self, ends: dict[tuple[str, int], int], error: KafkaError | None, message: Message) -> None:
         if error is None:
             at, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
             if offset <= self._ends.get(at, -1):
-                self._twice.append(f"offset {offset} of {at[0]}-{at[1]}")
+                self._duplicates.append(f"offset {offset} of {at[0]}-{at[1]}")
             self._ends[at] = offset
             ends[at] = offset + 1
         elif not error.name().startswith("_PURGE"):
             self._refused.append(error)
 
-    def _ready(self, deadline: float) -> Producer:
+    def _initialized_producer(self, deadline: float) -> Producer:
         """The producer, created and initialized if there is none. Raises KafkaFailure."""
         if self._producer is None:
-            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            # librdkafka's pause between calls while the broker completes the previous transaction: 100 ms by default.
             producer = clients.producer(self._props, retry_backoff_ms="5", retry_backoff_max_ms="200")
             try:
                 producer.init_transactions(max(deadline - time.monotonic(), 1.0))
@@ -232,10 +233,10 @@ class GroupTransactions:
         return self._producer
 
     def _recover(self, error: KafkaError) -> KafkaError:
-        """Be ready for the next transaction, with a new producer; returns what was really wrong.
+        """Drop the producer, so that the next transaction gets a new one; returns the original error.
 
-        A record that a broker refuses spoils the transaction at once, and whichever call comes next says only that it is spoilt.
-        The abort waits for the word on every record. Late answers to the old producer cannot confuse the new one.
+        A refused record fails the transaction at once, and the next call only reports that it has failed. The abort waits for
+        the delivery report of every record. Late responses to the old producer cannot reach the new one.
         """
         producer = self._producer
         if producer is None:
@@ -251,40 +252,40 @@ class GroupTransactions:
     def _drop(self) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
-            clients.give_up(producer)
+            clients.purge(producer)
 
     def _metadata(self, group: str) -> bytes:
-        """What stands for a group without members (KIP-447: no generation)."""
+        """The metadata of a group without members (KIP-447: no generation)."""
         if group not in self._groups:
-            outsider: Consumer = clients.consumer({**self._props, "group.id": group})
-            self._groups[group] = outsider.consumer_group_metadata()
-            outsider.close()
+            consumer: Consumer = clients.consumer({**self._props, "group.id": group})
+            self._groups[group] = consumer.consumer_group_metadata()
+            consumer.close()
         return self._groups[group]
 
 
-_NO_MEMBER = "This worker is no member of its group at the moment; another one may have taken over its work."
+_NOT_A_MEMBER = "This worker is not a member of its group now; another worker may have taken over its work."
 
 
 def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: bytes) -> None:
-    # Around a restart of the coordinator, librdkafka waits for ever and keeps no time-out (confluentinc/librdkafka, issue 5456).
+    # Around a restart of the coordinator, librdkafka ignores the time-out (confluentinc/librdkafka, issue 5456).
     call_with_timeout(_OFFSETS_S + 1, lambda: producer.send_offsets_to_transaction(offsets, metadata, _OFFSETS_S))
 
 
-def _still_members(batch: Sequence[_Waiting]) -> list[_Waiting]:
-    """The writes of members that may still write; the others fail."""
-    allowed = [waiting for waiting in batch if waiting.group_metadata() is not None]
-    _end([waiting for waiting in batch if waiting not in allowed], timed_out(_NO_MEMBER))
+def _still_members(batch: Sequence[_QueuedWrite]) -> list[_QueuedWrite]:
+    """The writes of current members; the others fail."""
+    allowed = [queued for queued in batch if queued.group_metadata() is not None]
+    _end([queued for queued in batch if queued not in allowed], timed_out(_NOT_A_MEMBER))
     return allowed
 
 
-def _end(batch: Sequence[_Waiting], error: KafkaFailure | None = None) -> None:
-    for waiting in batch:
-        waiting.end(error)
+def _end(batch: Sequence[_QueuedWrite], error: KafkaFailure | None = None) -> None:
+    for queued in batch:
+        queued.end(error)
 
 
-def _merged(batch: Sequence[_Waiting]) -> dict[str, dict[tuple[str, int], int]]:
+def _merged(batch: Sequence[_QueuedWrite]) -> dict[str, dict[tuple[str, int], int]]:
     merged: dict[str, dict[tuple[str, int], int]] = {}
-    for waiting in batch:
-        for group, offsets in waiting.write.offsets.items():
+    for queued in batch:
+        for group, offsets in queued.write.offsets.items():
             merged.setdefault(group, {}).update(offsets)
     return merged

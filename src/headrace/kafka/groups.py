@@ -1,8 +1,9 @@
-"""Committed offsets of consumer groups, read and set through a consumer that is no member of the group.
+"""Committed offsets of consumer groups, read and set by a consumer that is not a member of the group.
 
-Not through librdkafka's admin calls for groups: while a coordinator moves or does not answer in time, those end the whole process
-(confluentinc/librdkafka issue 5040: NULL dereference in ListConsumerGroupOffsets; and in 2.16, for every call that is sent to a
-coordinator, the assertion `eonce->refcnt > 0` when the time-out meets a late answer). A consumer has the code path for that.
+Not through librdkafka's admin calls for groups: while a coordinator moves or does not answer in time, those end the whole
+process (confluentinc/librdkafka issue 5040: NULL dereference in ListConsumerGroupOffsets; and in 2.16, for every call that is
+sent to a coordinator, the assertion `eonce->refcnt > 0` when the time-out meets a late answer). A consumer has the code path for
+that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Value = TypeVar("Value")
 
 _PAUSE_S = 0.05
 # How long librdkafka keeps a commit for a coordinator that is away, and how long the end of the consumer then waits for it.
-_KEPT = {"session_timeout_ms": "2000", "heartbeat_interval_ms": "500"}
+_TIMEOUTS = {"session_timeout_ms": "2000", "heartbeat_interval_ms": "500"}
 
 
 class GroupOffsets:
@@ -32,54 +33,54 @@ class GroupOffsets:
 
     def __init__(self, props: Mapping[str, str], group: str) -> None:
         """Takes settings of a Java client. Raises ConfigError."""
-        kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
-        self._props = {**kept, "group.id": group, "enable.auto.commit": "false"}
+        settings = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
+        self._props = {**settings, "group.id": group, "enable.auto.commit": "false"}
         self._diagnosis = ConnectionDiagnosis(props)
         self._lock = threading.Lock()
         self._consumer: Consumer | None = None
         self._sent = 0
-        self._answers: list[KafkaError | None] = []  # one for each commit sent, in their order
+        self._commit_results: list[KafkaError | None] = []  # one for each commit sent, in their order
 
     def read(self, partitions: Iterable[Partition], timeout_s: float) -> dict[Partition, int]:
-        """The committed offsets of these partitions; those that have none are left out. Raises KafkaFailure."""
-        asked = [TopicPartition(topic, partition) for topic, partition in partitions]
+        """The committed offsets of these partitions; partitions without one are left out. Raises KafkaFailure."""
+        topic_partitions = [TopicPartition(topic, partition) for topic, partition in partitions]
 
-        def ask(consumer: Consumer, left: float) -> dict[Partition, int]:
-            committed = consumer.committed(asked, timeout=left)
+        def read(consumer: Consumer, left: float) -> dict[Partition, int]:
+            committed = consumer.committed(topic_partitions, timeout=left)
             for partition in committed:
                 if partition.error:
                     raise failure(partition.error)
             return {(tp.topic, tp.partition): tp.offset for tp in committed if tp.offset >= 0}
 
-        return self._retry(ask, timeout_s) if asked else {}
+        return self._retry(read, timeout_s) if topic_partitions else {}
 
     def metadata(self, partition: Partition, timeout_s: float) -> str | None:
-        """The text that was committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
+        """The metadata committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
 
-        def ask(consumer: Consumer, left: float) -> str | None:
+        def read(consumer: Consumer, left: float) -> str | None:
             committed = consumer.committed([TopicPartition(*partition)], timeout=left)[0]
             if committed.error:
                 raise failure(committed.error)
             return committed.metadata or None
 
-        return self._retry(ask, timeout_s)
+        return self._retry(read, timeout_s)
 
     def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
         """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
         group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
 
         def commit(consumer: Consumer, left: float) -> None:
-            # The synchronous commit has no time-out: it would wait for as long as the cluster is away.
+            # The synchronous commit has no time-out: it would wait while the cluster is unavailable.
             consumer.commit(offsets=group_offsets, asynchronous=True)
             self._sent += 1
             deadline = time.monotonic() + left
-            while len(self._answers) < self._sent:
+            while len(self._commit_results) < self._sent:
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 consumer.poll(_PAUSE_S)
-            if error := self._answers[-1]:
+            if error := self._commit_results[-1]:
                 raise failure(error)
-            self._sent, self._answers = 0, []
+            self._sent, self._commit_results = 0, []
 
         if group_offsets:
             self._retry(commit, timeout_s)
@@ -92,13 +93,15 @@ class GroupOffsets:
                 consumer.close()
 
     def _retry(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
-        """Call `step(consumer, seconds left)`, again while the coordinator moves or loads."""
+        """Call `step(consumer, seconds left)`; retried while the coordinator moves or loads."""
         with self._lock:
             return retry_until(lambda left: self._attempt(step, left, timeout_s), timeout_s, _PAUSE_S, leader_moves)
 
     def _attempt(self, step: Callable[[Consumer, float], Value], left: float, timeout_s: float) -> Value:
         if self._consumer is None:
-            self._consumer = clients.consumer(self._props, error_cb=self._diagnosis.on_error, on_commit=self._answered, **_KEPT)
+            self._consumer = clients.consumer(
+                self._props, error_cb=self._diagnosis.on_error, on_commit=self._on_commit, **_TIMEOUTS
+            )
         try:
             result = step(self._consumer, left)
         except (KafkaException, TimeoutError) as error:
@@ -108,6 +111,6 @@ class GroupOffsets:
         self._diagnosis.forget()
         return result
 
-    def _answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+    def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         failed = [partition.error for partition in partitions if partition.error]
-        self._answers.append(error or (failed[0] if failed else None))
+        self._commit_results.append(error or (failed[0] if failed else None))

@@ -26,9 +26,9 @@ class WorkerTopic:
 
     name: str
     setting: str
-    """The worker's setting that names it."""
+    """The worker's setting with its name."""
     holds: str
-    """What would be lost with it."""
+    """Its content, for messages."""
     partitions: int
     """-1: the broker's default."""
     replication_factor: int
@@ -36,16 +36,16 @@ class WorkerTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the topic (KIP-605)."""
     create: bool = True
-    """Whether the worker creates one that is missing (KIP-1209)."""
+    """Whether the worker creates a missing topic (KIP-1209)."""
 
 
 def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s: float = 0.1) -> bool:
     """Create the topic, or verify the one that exists; True if it was created.
 
-    A replication factor that cannot be had yet and timeouts are retried every `backoff_s` until `timeout_s`
+    Time-outs, and a replication factor above the number of brokers, are retried every `backoff_s` until `timeout_s`
     (`retry.backoff.ms` and `default.api.timeout.ms` in Connect). Without permission a log line is written and the topic is
-    taken to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, and for a topic that is missing and is
-    not to be created; ConnectError, RetriableKafkaFailure.
+    assumed to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, and for a missing topic that must
+    not be created; ConnectError, RetriableKafkaFailure.
     """
     if not topic.create:
         require_existing(admin, topic, timeout_s)
@@ -87,7 +87,7 @@ def require_existing(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None
 
 
 def _create(admin: Admin, topic: WorkerTopic, timeout_s: float) -> bool:
-    """False if it exists or may not be created. Raises ConnectError with the KafkaFailure as its cause."""
+    """Create the topic; False if it exists or the principal may not create it. Raises ConnectError from the KafkaFailure."""
     configs = {**topic.configs, "cleanup.policy": "compact"}
     try:
         admin.create(topic.name, topic.partitions, topic.replication_factor, configs, timeout_s)
@@ -119,7 +119,7 @@ def _not_created(topic: WorkerTopic, error: KafkaFailure) -> bool:
 
 
 def _verify(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None:
-    """Check an existing topic, as far as this principal may."""
+    """Check an existing topic, if this principal may describe it."""
     try:
         policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")
     except KafkaFailure as error:
@@ -143,7 +143,7 @@ def _verify(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None:
 
 
 def require_single_partition(name: str, partitions: int) -> None:
-    """Raise ConfigError unless the config topic has one partition: the order of its records is what it says."""
+    """Raise ConfigError unless the config topic has one partition: its records have to be in order."""
     if partitions > 1:
         raise ConfigError(
             f"Topic '{name}' supplied via the 'config.storage.topic' property is required to have a single partition in order to "

@@ -32,12 +32,12 @@ def parse_jaas(text: str) -> Login:
 def _login(tokens: list[str]) -> Login:
     if len(tokens) < 3 or tokens[1].lower() not in _FLAGS or tokens[-1] != ";" or ";" in tokens[:-1]:
         raise _invalid()
-    options, rest = {}, tokens[2:-1]
-    while rest:
-        if len(rest) < 3 or rest[1] != "=":
+    options, remaining = {}, tokens[2:-1]
+    while remaining:
+        if len(remaining) < 3 or remaining[1] != "=":
             raise _invalid()
-        options[rest[0]] = _unquote(rest[2])
-        rest = rest[3:]
+        options[remaining[0]] = _unquote(remaining[2])
+        remaining = remaining[3:]
     return Login(tokens[0].rpartition(".")[2], options)
 
 

@@ -20,7 +20,7 @@ Translation = Callable[[str, str], dict[str, str]]
 
 @dataclass(frozen=True)
 class JavaSetting:
-    """One setting of the Java clients: the roles that have it, and what it becomes."""
+    """One setting of the Java clients: the roles that have it, and its translation."""
 
     roles: tuple[str, ...]
     translate: Translation
@@ -59,9 +59,9 @@ def _fetch_max_bytes(java: str, value: str) -> dict[str, str]:
 
 
 def _offset_reset(java: str, value: str) -> dict[str, str]:
-    known = {"earliest": "earliest", "latest": "latest", "none": "error"}
+    policies = {"earliest": "earliest", "latest": "latest", "none": "error"}
     try:
-        return {java: known[value.strip().lower()]}
+        return {java: policies[value.strip().lower()]}
     except KeyError:
         raise ConfigError.invalid(java, value, "must be one of: earliest, latest, none") from None
 
@@ -82,7 +82,7 @@ def _partitioner(_java: str, value: str) -> dict[str, str]:
 
 
 def _compression_level(codec: str) -> Translation:
-    """The level counts only if this codec is the one in use, so it is kept under a name of its own until then."""
+    """The level applies only if this codec is used, so it has a name of its own until then."""
     return lambda _java, value: {f"{codec}:compression.level": value.strip()}
 
 

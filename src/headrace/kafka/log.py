@@ -44,7 +44,7 @@ class RecordLog(Protocol):
         ...
 
     def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        """Append records; return when they are durable, with the offset after the last one by partition."""
+        """Append records; returns, once durable, the offset after the last one by partition."""
         ...
 
     def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
@@ -52,7 +52,7 @@ class RecordLog(Protocol):
         ...
 
     def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
-        """Wait until each partition is handled up to this offset (exclusive); whether the record just before was there."""
+        """Wait until each partition is handled up to this offset (exclusive); returns whether the record before it existed."""
         ...
 
     def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
@@ -84,12 +84,12 @@ class CompactedLog:
         admin: Admin | None = None,
         linger_ms: int = 0,
     ) -> None:
-        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is created from `consumer_props`;
-        linger_ms: how long a record may wait for others that go with it.
+        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is created from `consumer_props`; linger_ms:
+        how long a record may wait for others of its batch.
 
-        `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are waited
-        for, also those of a process that died, which the broker ends after their time-out.
-        Raises ConfigError. No connection is opened before start().
+        `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are
+        waited for, also those of a process that died, which the broker ends after their time-out. Raises ConfigError. No
+        connection is opened before start().
         """
         self.topic = topic
         self._admin = admin or Admin(consumer_props)
@@ -120,7 +120,7 @@ class CompactedLog:
         return self._writer.send(key, value)
 
     def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        """Append records and wait for the acks; returns, by partition, the offset after the last of them.
+        """Append records and wait for acknowledgements; returns, by partition, the offset after the last of them.
 
         Raises KafkaFailure; after `timeout_s` (seconds, for all together) RetriableKafkaFailure: they may still be written.
         """
@@ -147,16 +147,16 @@ class CompactedLog:
     def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
         """Like read_to(); returns whether the record just before each end was handled. Read committed, an aborted one is not.
 
-        Ask soon after the write: of each partition the last 1,000 records are remembered.
+        Call it soon after the write: the last 1,000 offsets of each partition are kept.
         """
         return self._tail.wait_for_records(ends, max(timeout_s, 0.0))
 
     def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
-        """Handle everything up to the end offsets of all partitions as they are now.
+        """Handle all records up to the current end offsets of all partitions.
 
-        Missing leaders and unreachable brokers are waited for, for at most `answer_s` where that is given. The records behind a
-        transaction that a process has left open come when the broker ends it, 10 to 20 s later.
-        Raises RetriableKafkaFailure after `timeout_s`.
+        Missing leaders and unreachable brokers are retried, for at most `answer_s` if given. Records behind an open transaction
+        of a crashed process are read when the broker aborts it, 10 to 20 s later. Raises RetriableKafkaFailure after
+        `timeout_s`.
         """
         begun = time.monotonic()
         deadline = begun + timeout_s
@@ -168,7 +168,7 @@ class CompactedLog:
         return self._writer.flush(timeout_s)
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Wait at most `timeout_s` for records under way, then close. May be called at any time, and again."""
+        """Wait at most `timeout_s` for records in flight, then close. May be called at any time, and repeatedly."""
         log.info("Stopping KafkaBasedLog for topic %s", self.topic)
         self._stopped.set()
         self._writer.stop(timeout_s)
@@ -176,8 +176,8 @@ class CompactedLog:
         log.info("Stopped KafkaBasedLog for topic %s", self.topic)
 
     def _ends(self, timeout_s: float) -> dict[int, int]:
-        asked = [(self.topic, p) for p in self._partitions]
-        ends = self._admin.partition_offsets(asked, "latest", timeout_s)
+        partitions = [(self.topic, p) for p in self._partitions]
+        ends = self._admin.partition_offsets(partitions, "latest", timeout_s)
         return {partition: offset for (_, partition), offset in ends.items()}
 
     def _find(self, timeout_s: float) -> TopicInfo:

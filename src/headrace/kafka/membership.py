@@ -1,8 +1,8 @@
-"""A worker's place in the Kafka group of its cluster: which *slots* are its own, and since which generation.
+"""A worker's membership in the Kafka group of its cluster: the *slots* assigned to it, and the generation.
 
-The slots are the partitions of one internal topic (nothing of it is read): Kafka's own group protocol, in its cooperative form,
-deals them out, notices within the session time-out that a worker is gone, and moves only what has to move. The member's *group
-metadata* (member and generation) goes with every write that only a member may do (`headrace.kafka.group_transactions`).
+The slots are the partitions of one internal topic (whose records are not read): Kafka's cooperative group protocol assigns them,
+detects a lost worker within the session time-out, and moves as few as possible. The member's *group metadata* (member and
+generation) is part of every write restricted to members (`headrace.kafka.group_transactions`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAGIC = b"CGMDv2:"
 
 @dataclass(frozen=True)
 class Place:
-    """What a member has: its slots, and the group's generation (-1: it is no member now)."""
+    """A member's slots, and the group's generation (-1: it is not a member now)."""
 
     slots: frozenset[int]
     generation: int
@@ -45,23 +45,23 @@ class GroupListener:
     """The listener, called on the membership's thread."""
 
     changed: Callable[[Place], None]
-    """The place is another one; slots that are not in it any more may go to another member once this returns, so what ran for
-    them must have ended.
+    """Called with a new assignment; revoked slots may be assigned to another member once it returns, so their work must have
+    stopped by then.
     """
     lost: Callable[[Place], None]
-    """The group has gone on without this worker: it has no slots, and others may have them already."""
+    """Called when the group has removed this worker: its slots may be assigned to others already."""
     fatal: Callable[[ConnectError], None]
-    """The group will not have this worker again."""
+    """Called when the worker cannot rejoin the group."""
 
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """Of the membership: the group, the topic whose partitions are the slots, this worker's name, time-outs in ms."""
+    """The group, the topic whose partitions are the slots, this worker's name, and time-outs in ms."""
 
     group: str
     topic: str
     member: str
-    """A worker that comes back under the same name within the session time-out finds its place as it was (KIP-345)."""
+    """Static member name: a worker that restarts within the session time-out keeps its slots (KIP-345)."""
     session_timeout_ms: int
     heartbeat_interval_ms: int
     rebalance_timeout_ms: int
@@ -71,27 +71,27 @@ class Membership:
     """A member of the group from `join` to `leave`."""
 
     def __init__(self, props: Mapping[str, str], settings: GroupSettings, listener: GroupListener) -> None:
-        """props: Java settings of the worker's own clients. Raises ConfigError for what no consumer takes."""
+        """props: Java settings of the worker's own clients. Raises ConfigError for invalid consumer settings."""
         self.settings, self._listener = settings, listener
         self._props = _consumer_settings(props, settings)
         clients.librdkafka(self._props, "consumer")
-        # Of a consumer of its own: a call waits until no other thread is in the consumer, and one always polls.
-        self._board = GroupOffsets(props, settings.group)
+        # With its own consumer: the membership's consumer is always busy polling.
+        self._group_offsets = GroupOffsets(props, settings.group)
         self._slots: frozenset[int] = frozenset()
         self._member = False
         self._group_metadata: bytes | None = None
-        self._session = 0  # grows with each loss: who was a member before is none because the worker is one again
+        self._session = 0  # incremented with each loss: a rejoin does not make earlier sessions valid again
         self._announcement: tuple[str, Future[None]] | None = None
         self._announced: Future[None] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
 
     def join(self) -> None:
-        """Become a member; returns at once; `changed` is called with the first assignment."""
+        """Join the group; returns at once; `changed` is called with the first assignment."""
         self._thread.start()
 
     def leave(self) -> None:
-        """End the membership. Its slots are dealt out again after the session time-out, so that a bounce moves nothing."""
+        """Stop the member. Its slots are reassigned after the session time-out, so that a quick restart moves nothing."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_LEAVE_S)
@@ -102,30 +102,33 @@ class Membership:
         return lambda: self.group_metadata() if self._session == session else None
 
     def group_metadata(self) -> bytes | None:
-        """The metadata by which Kafka knows a member in the present generation; None while there is none.
+        """The group metadata of this member in the current generation; None without membership.
 
-        It may be a quarter of a second old: the brokers refuse one of an earlier generation.
+        It may be a quarter of a second old: brokers refuse metadata of an earlier generation.
         """
         return self._group_metadata if self._member else None
 
     def announce(self, text: str, timeout_s: float) -> None:
-        """Leave a short text with the group, for all members to read; only a member can. Raises KafkaFailure."""
-        # By the thread that polls, which keeps all others out of the consumer.
+        """Publish a short text in the group's offset metadata, for all members to read; only a member can.
+
+        Raises KafkaFailure.
+        """
+        # Committed by the polling thread, which owns the consumer.
         done: Future[None] = Future()
         self._announcement = (text, done)
         try:
             done.result(timeout_s)
         except FutureTimeoutError:
-            raise timed_out("The group did not take this worker's address in time.") from None
+            raise timed_out("The group did not accept this worker's address in time.") from None
 
     def announced(self, timeout_s: float) -> str | None:
-        """The text that was left last; None without one. Raises KafkaFailure."""
-        return self._board.metadata((self.settings.topic, 0), timeout_s)
+        """The last published text; None without one. Raises KafkaFailure."""
+        return self._group_offsets.metadata((self.settings.topic, 0), timeout_s)
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
         fenced: list[float] = []
-        while (error := self._be_member()) is not None:
+        while (error := self._poll_as_member()) is not None:
             # A member of static name that joins again after an outage may be fenced off by itself (the broker knows it under two
             # ids for a moment), which looks like another worker of its name. A real one comes again and again; outages do not.
             now = time.monotonic()
@@ -135,8 +138,8 @@ class Membership:
             log.warning("group.member.restarted", group=self.settings.group, cause=error.str())
         return None
 
-    def _be_member(self) -> KafkaError | None:
-        """Until this worker leaves (None), or the group will not have it; everything has ended then."""
+    def _poll_as_member(self) -> KafkaError | None:
+        """Poll as a member until this worker leaves (None) or is rejected (the error); its work has stopped then."""
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
         consumer.subscribe([self.settings.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
         error, backoff = None, Backoff(first_s=1.0, longest_s=5.0)
@@ -145,7 +148,7 @@ class Membership:
                 message = consumer.poll(_POLL_S)
                 backoff.succeeded()
             except (KafkaException, RuntimeError):
-                log.exception("group.member.failed", group=self.settings.group, hint="it is tried again")
+                log.exception("group.member.failed", group=self.settings.group, hint="retried")
                 self._stopping.wait(backoff.failed())
                 continue
             self._group_metadata = consumer.consumer_group_metadata()
@@ -166,11 +169,11 @@ class Membership:
         consumer.commit(offsets=[TopicPartition(self.settings.topic, 0, 0, text)], asynchronous=True)
 
     def _committed(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
-        waiting, self._announced = self._announced, None
-        if waiting is not None and error is None:
-            waiting.set_result(None)
-        elif waiting is not None and error is not None:
-            waiting.set_exception(failure(error))
+        announcement, self._announced = self._announced, None
+        if announcement is not None and error is None:
+            announcement.set_result(None)
+        elif announcement is not None and error is not None:
+            announcement.set_exception(failure(error))
 
     def _is_final(self, error: KafkaError) -> bool:
         if error.fatal() or error.name() in (*_FENCED, "INCONSISTENT_GROUP_PROTOCOL", "GROUP_AUTHORIZATION_FAILED"):
@@ -182,7 +185,7 @@ class Membership:
         group = self.settings.group
         if error.name() == "INCONSISTENT_GROUP_PROTOCOL":
             return (
-                f"The members of group '{group}' are no workers of headrace (Kafka Connect, or consumers of that group.id): "
+                f"The members of group '{group}' are not headrace workers (but Kafka Connect, or consumers of that group.id): "
                 "stop them, or give this worker a group.id of its own."
             )
         if error.name() == "GROUP_AUTHORIZATION_FAILED":
@@ -195,14 +198,14 @@ class Membership:
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         added = [TopicPartition(p.topic, p.partition, OFFSET_END) for p in partitions]
         consumer.incremental_assign(added)
-        consumer.pause(added)  # nothing of it is read: the assignment is all that counts
+        consumer.pause(added)  # its records are not read: only the assignment is used
         self._member, self._group_metadata = True, consumer.consumer_group_metadata()
         self._slots |= {p.partition for p in partitions}
         self._notify(self._listener.changed)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._slots -= {p.partition for p in partitions}
-        if not self._stopping.is_set():  # a worker that ends has ended its work before it leaves
+        if not self._stopping.is_set():  # a stopping worker has stopped its work before it leaves
             self._notify(self._listener.changed)
         consumer.incremental_unassign(partitions)
 
@@ -218,19 +221,19 @@ class Membership:
     def _notify(self, callback: Callable[[Place], None]) -> None:
         try:
             callback(Place(self._slots, generation(self.group_metadata())))
-        except Exception:  # the membership has to continue, or the whole work of this worker would move
+        except Exception:  # the membership has to continue, else all work of this worker would move
             log.exception("group.rebalance.failed", group=self.settings.group)
 
 
 def client_id(member: str) -> str:
-    """How the brokers list a member of this name."""
+    """The client id of a member of this name."""
     return f"headrace-{member}"
 
 
 def generation(group_metadata: bytes | None) -> int:
-    """The generation that a member's metadata is of; -1 without it.
+    """The generation in a member's metadata; -1 without it.
 
-    It is librdkafka's form of a group's metadata: a magic, the generation as a little-endian int, names.
+    The format is librdkafka's: a magic, the generation as a little-endian int, names.
     """
     if group_metadata is None or not group_metadata.startswith(_MAGIC):
         return -1
@@ -247,7 +250,7 @@ def _consumer_settings(props: Mapping[str, str], settings: GroupSettings) -> dic
         "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
         "session.timeout.ms": str(settings.session_timeout_ms),
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
-        # How long a member may take to end what was revoked; never less than a session.
+        # How long a member may take to stop revoked work; at least a session.
         "max.poll.interval.ms": str(max(settings.rebalance_timeout_ms, settings.session_timeout_ms)),
         "enable.auto.commit": "false",
     }

@@ -1,4 +1,4 @@
-"""Writes without transactions, for a principal that may not use transactional ids: as durable, but nobody is fenced off."""
+"""Writes without transactions, for a principal that may not use transactional ids: durable, but without fencing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Record = tuple[str, bytes, bytes | None]
 
 
 class PlainWriter:
-    """A producer, and the offsets of groups. For one thread at a time."""
+    """Writes records and commits offsets of groups. Not thread-safe."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
         """props: Java settings of a producer; those of transactions are left out. Raises ConfigError."""
@@ -27,10 +27,10 @@ class PlainWriter:
         self._groups: dict[str, GroupOffsets] = {}
 
     def write(self, records: Sequence[Record], deadline: float) -> dict[int, int]:
-        """Return once the records are in Kafka, with the offset after the last of them by partition.
+        """Write records; returns, once acknowledged, the offset after the last of them by partition.
 
         deadline: of the monotonic clock. Raises KafkaException, RetriableKafkaFailure after the deadline: they may be written
-        all the same.
+        nevertheless.
         """
         failed: list[KafkaError] = []
         ends: dict[int, int] = {}
@@ -60,4 +60,4 @@ class PlainWriter:
 
     def stop(self) -> None:
         """Drop records in flight."""
-        clients.give_up(self._producer)
+        clients.purge(self._producer)

@@ -1,4 +1,4 @@
-"""Where a task begins to read each of its partitions, and how far it has come: pure decisions, and the words about them."""
+"""Start positions of a task's partitions, and its progress: pure decisions, and their log messages."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StartPositions:
-    """The outcome for a set of partitions."""
+    """The start positions of a set of partitions, and the deviations from the stored ones."""
 
     positions: Mapping[Partition, int]
     """First offset to read."""
     looked_up: tuple[Partition, ...] = ()
-    """Those that follow from `latest`, to be stored before anything is read, so that a crash before the first batch does not look
-    up a later end.
+    """Partitions started at `latest`, to be stored before reading, so that a restart before the first batch does not use a later
+    end.
     """
     lost: tuple[tuple[Partition, int, int], ...] = ()
-    """(partition, first, last) ranges that were to be copied and are no longer in the log."""
+    """(partition, first, last) ranges that were deleted before they were read."""
     beyond: tuple[tuple[Partition, int, int], ...] = ()
     """(partition, position, end) of positions after the end, as of a topic that was recreated."""
     missing: tuple[Partition, ...] = ()
@@ -36,11 +36,11 @@ def decide(
     logs: Mapping[Partition, tuple[int, int]],
     reset: str,
 ) -> StartPositions:
-    """Where to begin.
+    """Decide the start positions.
 
     stored: the next offset to read, by partition; logs: first and end offset that there are now, by partition (those that do not
-    exist are absent); reset: `earliest` or `latest`, for partitions without a stored offset and for stored offsets outside of the
-    log, as a consumer's `auto.offset.reset`.
+    exist are absent); reset: `earliest` or `latest`, for partitions without a stored offset and for stored offsets outside of
+    the log, as a consumer's `auto.offset.reset`.
     """
     positions: dict[Partition, int] = {}
     looked_up, lost, beyond, missing = [], [], [], []
@@ -64,7 +64,7 @@ def decide(
 
 
 def warn(start: StartPositions, who: str) -> None:
-    """Warn of what is not where it was; who: `source` or `sink`, the beginning of the events' names."""
+    """Log deviations from stored positions; who: `source` or `sink`, the prefix of the events' names."""
     for topic, partition in start.missing:
         log.warning("%s.partition.missing", who, topic=topic, partition=partition,
                     hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
@@ -77,7 +77,7 @@ def warn(start: StartPositions, who: str) -> None:
 
 
 def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:
-    """The partitions that moved: first offset of the batch and the one after its last."""
+    """The partitions with progress: first offset of the batch and the one after its last."""
     return {
         (topic, p): (before.get(topic, {}).get(p, end), end)
         for topic, ends in after.items()

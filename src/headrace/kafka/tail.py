@@ -144,10 +144,10 @@ class Tail:
 
 def _consumer_settings(props: Mapping[str, str]) -> dict[str, str]:
     """The settings with those forced that make a consumer read everything and take part in no group."""
-    kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
+    settings = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
     # librdkafka wants a group id even for assigned partitions; the worker's own is one that it may describe.
     group = props.get("group.id") or "headrace"
-    return {**kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
+    return {**settings, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:

@@ -1,4 +1,4 @@
-"""TLS settings of the Java clients for librdkafka, which is given stores of Java's types as PEM texts."""
+"""TLS settings of the Java clients for librdkafka; stores of Java's types are converted to PEM texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _key(props: Mapping[str, str]) -> dict[str, str]:
     path = location(props, "keystore")
     if not path:
         return {}
-    if store_type(props, "keystore") == "PEM":  # one file with the key and the chain: OpenSSL takes from it what it looks for
+    if store_type(props, "keystore") == "PEM":  # one file with key and chain: OpenSSL finds each in it
         return {"ssl.certificate.location": path, "ssl.key.location": path, **secret}
     pem = store_pem(props, "keystore") or ""
     return {"ssl.certificate.pem": pem, "ssl.key.pem": pem}

@@ -1,4 +1,4 @@
-"""Transactional ids of source tasks that write exactly once, and fencing off who had them (KIP-618)."""
+"""Transactional ids of exactly-once source tasks, and fencing of their earlier producers (KIP-618)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from headrace.kafka import clients
 from headrace.kafka.failures import failure
 
 WRITERS = 8
-"""How many transactional producers a task may have, if its source partitions have an offset each."""
-_AT_ONCE = 8
+"""The most transactional producers of a task whose source partitions have an offset each."""
+_PARALLEL = 8
 
 
 def transactional_ids(group: str, connector: str, task: int, writers: int = WRITERS) -> list[str]:
@@ -22,7 +22,7 @@ def transactional_ids(group: str, connector: str, task: int, writers: int = WRIT
 
 
 def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> None:
-    """Fence off the producers of these transactional ids; open transactions have been aborted when this returns.
+    """Fence the producers of these transactional ids; their open transactions are aborted when this returns.
 
     props: Java settings of a client. Raises KafkaFailure.
     """
@@ -35,5 +35,5 @@ def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> Non
         except KafkaException as error:
             raise failure(error) from None
 
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing") as pool:
+    with ThreadPoolExecutor(_PARALLEL, thread_name_prefix="fencing") as pool:
         list(pool.map(initialize, ids))

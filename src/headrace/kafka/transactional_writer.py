@@ -1,4 +1,4 @@
-"""A writer that only one process at a time can be: transactions, so that an earlier owner is fenced off (KIP-618)."""
+"""A writer of which only one process at a time is active: its transactions fence an earlier owner (KIP-618)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = tuple[bytes, bytes | None]
 
 
 class PrivilegedWriteError(ConnectError):
-    """The right to write has not been claimed, was lost to another worker, or the write failed: claim it (again)."""
+    """The write privileges were not claimed, were lost to another worker, or the write failed: claim them again."""
 
 
 class TransactionalWriter:
@@ -33,12 +33,12 @@ class TransactionalWriter:
         self._plain: PlainWriter | None = None
 
     def claim(self, timeout_s: float) -> None:
-        """Become the one writer: an earlier one with the same transactional id fails from now on. Raises KafkaFailure."""
+        """Claim the write privileges: an earlier writer with the same transactional id is fenced. Raises KafkaFailure."""
         with self._lock:
             self._relinquish()
             if self._plain is not None:
                 return
-            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            # librdkafka's pause between calls while the broker completes the previous transaction: 100 ms by default.
             producer = clients.producer(self._props, linger_ms="0", retry_backoff_ms="5", retry_backoff_max_ms="200")
             try:
                 producer.init_transactions(timeout_s)
@@ -47,19 +47,20 @@ class TransactionalWriter:
             self._producer = producer
 
     def may_write(self) -> bool:
-        """Whether the right to write has been claimed, and was not lost since."""
+        """Whether the write privileges were claimed, and not lost since."""
         return self._producer is not None or self._plain is not None
 
     def without_transactions(self) -> None:
-        """Write the plain way from now on: nobody is fenced off."""
+        """Write without transactions from now on: there is no fencing."""
         with self._lock:
             self._relinquish()
             self._plain = PlainWriter(self._props)
 
     def write(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        """Write records in one transaction; where there are none, each once the one before it is written.
+        """Write records in one transaction; without transactions, one after the other.
 
-        Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError; the right to write is then gone.
+        Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError: then the write privileges are
+        lost.
         """
         with self._lock:
             producer = self._producer
@@ -75,7 +76,7 @@ class TransactionalWriter:
                 raise PrivilegedWriteError("Failed to perform fencable send to config topic") from failure(error)
 
     def stop(self) -> None:
-        """Give up the right to write."""
+        """Give up the write privileges."""
         with self._lock:
             self._relinquish()
             if self._plain is not None:
@@ -109,7 +110,7 @@ class TransactionalWriter:
         return ends
 
     def _relinquish(self) -> None:
-        """Drop the producer; a transaction that is still open is aborted by its successor, or by its time-out."""
+        """Drop the producer; an open transaction is aborted by its successor, or by its time-out."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            clients.give_up(producer)
+            clients.purge(producer)

@@ -1,4 +1,4 @@
-"""Appends records to one topic; a Future per record says when all in-sync replicas have it."""
+"""Appends records to one topic; the Future of a record is done when all in-sync replicas have it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUEUE_FULL_S = 30.0
 
 @dataclass(frozen=True)
 class WrittenAt:
-    """Where a record has been written."""
+    """Partition and offset of a written record."""
 
     partition: int
     offset: int
@@ -36,9 +36,9 @@ class RecordWriter:
     """
 
     def __init__(self, topic: str, props: Mapping[str, str], linger_ms: int = 0) -> None:
-        """Takes settings of Kafka's Java producer; linger_ms: how long a record may wait for others that go with it.
+        """Takes settings of Kafka's Java producer; linger_ms: how long a record may wait for others of its batch.
 
-        Raises ConfigError (already here: a bad setting must not wait for a write).
+        Raises ConfigError (here, not at the first write).
         """
         self._topic, self._linger_ms = topic, linger_ms
         self._props = {**props, "acks": "all"}
@@ -68,17 +68,17 @@ class RecordWriter:
         return future
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait until nothing is on its way; False if something still is after `timeout_s`."""
+        """Wait until no record is in flight; False if one still is after `timeout_s`."""
         producer = self._producer
         return producer is None or producer.flush(timeout_s) == 0
 
     def stop(self, timeout_s: float) -> None:
-        """Wait for records in flight, at most `timeout_s`, drop the rest, and end the thread. Sends after it raise."""
+        """Wait for records in flight, at most `timeout_s`, drop the others, and end the thread. Later sends raise."""
         with self._lock:
             self._stopping.set()
         if not self.flush(timeout_s) and self._producer is not None:
             log.warning("writer.closed-with-records", topic=self._topic)
-            clients.give_up(self._producer, 1.0)
+            clients.purge(self._producer, 1.0)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._producer = None
@@ -111,10 +111,10 @@ class RecordWriter:
             return self._producer
 
     def _poll(self) -> None:
-        """Deliver reports until the end; they come at once, the poll's timeout only bounds how long stop() waits."""
+        """Poll delivery reports until `stop`; the time-out of a poll only limits how long stop() waits."""
         while not self._stopping.is_set():
             while self._broken:
-                clients.give_up(self._broken.pop(), 1.0)  # its records fail, so that nobody waits for them
+                clients.purge(self._broken.pop(), 1.0)  # fails the futures of its records
             producer = self._producer
             if producer is None:
                 self._stopping.wait(_POLL_S)
@@ -122,7 +122,7 @@ class RecordWriter:
                 producer.poll(_POLL_S)
 
     def _discard_if_broken(self, error: KafkaError) -> bool:
-        """An idempotent producer that met a fatal error cannot be used any more: the next send creates a new one."""
+        """Discard an idempotent producer after a fatal error: the next send creates a new one."""
         if not error.fatal() and error.name() != "_FATAL":
             return False
         log.warning("producer.replaced", topic=self._topic, cause=error.str())

@@ -114,7 +114,7 @@ class KafkaSinkTask(SinkTask):
         if self._config.destination_topics_create:
             return self._create(topic, partitions)
         log.info("sink.topic.missing", topic=topic, hint="create it, or set destination.topics.create=true")
-        self._admin.ask_for(topic, _ASK_S)
+        self._admin.request_topic(topic, _ASK_S)
         return self._admin.describe(topic) is not None
 
     def _renew(self, topic: str, partitions: int) -> bool:

@@ -179,9 +179,9 @@ class MirrorSourceConnector(SourceConnector):
         timeout, topics, filter_ = self._config.timeout_s, self._topics, self._setting_filter()
         present = self._target.partition_counts(timeout)
         copies = {topic: copy for topic, copy in topics.copies.items() if copy in present}
-        wanted, current = self._source.settings(copies, timeout), self._target.settings(copies.values(), timeout)
+        source_settings, current = self._source.settings(copies, timeout), self._target.settings(copies.values(), timeout)
         for topic, copy in copies.items():
-            if changes := needed(filter_.changes(wanted[topic]), current[copy]):
+            if changes := needed(filter_.changes(source_settings[topic]), current[copy]):
                 settings = {change.name: change.value for change in changes}
                 self._change(copy, lambda: self._target.alter(copy, settings, timeout))  # noqa: B023
 
@@ -198,15 +198,15 @@ class MirrorSourceConnector(SourceConnector):
     def _sync_acls(self) -> None:
         """Sync the ACLs of the topics, but for those to write, to their copies."""
         source_acls = self._source.topic_acls(self._config.timeout_s)
-        wanted = acls.acls_to_copy(
+        target_acls = acls.acls_to_copy(
             source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic]
         )
-        if wanted:
-            self._target.create_acls(wanted, self._config.timeout_s)
+        if target_acls:
+            self._target.create_acls(target_acls, self._config.timeout_s)
 
 
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
-    """Make one of MirrorMaker's own topics, of one partition, unless it is copies. Raises KafkaFailure."""
+    """Make one of MirrorMaker's own topics, of one partition, unless it exists. Raises KafkaFailure."""
     if admin.describe(topic, timeout_s) is None:
         try:
             admin.create(topic, 1, replication_factor, COMPACTED, timeout_s)

@@ -67,7 +67,7 @@ class SinkPartitions:
         topics = {name: self._admin.describe(name, _TIMEOUT_S) for name in dict.fromkeys(names)}
         if client_value("consumer", self._plan.consumer, "allow.auto.create.topics"):
             for name in (name for name, info in topics.items() if info is None):
-                self._admin.ask_for(name, _TIMEOUT_S)
+                self._admin.request_topic(name, _TIMEOUT_S)
         return {name: info for name, info in topics.items() if info is not None}
 
     def _matching(self) -> dict[str, TopicInfo]:
