@@ -33,8 +33,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show_version: bool) -> None:
+    if show_version:
         print(f"headrace {__version__}")
         raise typer.Exit
 

@@ -44,8 +44,8 @@ def broker(
     try:
         stop_on_signals(stop)
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
-        kept = f"its data and log are kept in {kafka.data}" if data else "nothing is kept"
-        typer.echo(f"Kafka is ready; {kept}. Ctrl-C stops it.", err=True)
+        storage = f"its data and log are kept in {kafka.data}" if data else "nothing is kept"
+        typer.echo(f"Kafka is ready; {storage}. Ctrl-C stops it.", err=True)
         while not stop.wait(_POLL_INTERVAL_S):
             kafka.check()
     finally:

@@ -16,7 +16,7 @@ from headrace.config.diff import Action, Diff, summary
 from headrace.errors import ConfigError, ConnectError, HeadraceError
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer
+    from headrace.cli.connectors.client import RestResponse
 
 
 class PlannedChanges(Protocol):
@@ -32,7 +32,7 @@ class PlannedChanges(Protocol):
         """All that was compared, also what stays as it is; fit to be shown."""
         ...
 
-    def carry_out(self, diff: Diff) -> Answer | None:
+    def carry_out(self, diff: Diff) -> RestResponse | None:
         """Do what one of `diffs` says; returns the answer of the REST API, if it was asked. Raises HeadraceError."""
         ...
 
@@ -52,30 +52,30 @@ def apply_changes(
     if problems := [problem for changes in kinds.values() for problem in changes.problems]:
         raise ConfigError("Nothing has been done, because not every configuration is valid:\n" + "\n".join(problems))
     todo = [(changes, diff) for changes in kinds.values() for diff in changes.diffs if diff.action is not Action.KEEP]
-    asked = bool(todo) and not (yes or dry_run)
-    if asked or not as_json:  # with --json standard output is for the machine
+    confirm = bool(todo) and not (yes or dry_run)
+    if confirm or not as_json:  # with --json standard output is for the machine
         for kind, changes in kinds.items():
             heading = f"{kind.capitalize()}: " if len(kinds) > 1 else ""
             lines = [line for diff in changes.diffs for line in diff_lines(diff)]
             tables.show(*lines, Text(f"{heading}{summary(changes.diffs)}.", style="bold"), err=as_json)
-    if asked:
+    if confirm:
         typer.confirm("Do this?", abort=True, err=True)
-    answers = [] if dry_run else _apply_all(todo, quiet=as_json)
+    responses = [] if dry_run else _apply_all(todo, quiet=as_json)
     if as_json:
         shown = {
-            kind: [_as_json(diff, next((a for d, a in answers if d is diff), None)) for diff in changes.diffs]
+            kind: [_as_json(diff, next((a for d, a in responses if d is diff), None)) for diff in changes.diffs]
             for kind, changes in kinds.items()
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
     return bool(todo)
 
 
-def _apply_all(todo: Sequence[tuple[PlannedChanges, Diff]], quiet: bool) -> list[tuple[Diff, Answer | None]]:
+def _apply_all(todo: Sequence[tuple[PlannedChanges, Diff]], quiet: bool) -> list[tuple[Diff, RestResponse | None]]:
     """Apply the changes in order, up to the first that fails; returns the answers.
 
     Raises ConnectError with the name of the one that failed, and of those that were done before it.
     """
-    done: list[tuple[Diff, Answer | None]] = []
+    done: list[tuple[Diff, RestResponse | None]] = []
     for changes, diff in todo:
         try:
             done.append((diff, changes.carry_out(diff)))
@@ -87,6 +87,6 @@ def _apply_all(todo: Sequence[tuple[PlannedChanges, Diff]], quiet: bool) -> list
     return done
 
 
-def _as_json(diff: Diff, answer: Answer | None) -> dict[str, Any]:
-    """A diff for a machine; `answer`: of the REST API, null if nothing was done, or it said nothing."""
-    return {**asdict(diff), "answer": answer.json if answer else None}
+def _as_json(diff: Diff, response: RestResponse | None) -> dict[str, Any]:
+    """A diff for a machine; `response`: of the REST API, null if nothing was done, or it said nothing."""
+    return {**asdict(diff), "answer": response.json if response else None}

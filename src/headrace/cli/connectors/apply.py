@@ -18,7 +18,7 @@ from headrace.config.secrets import Secrets
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, RestClient
+    from headrace.cli.connectors.client import RestClient, RestResponse
 
 Paths = Annotated[
     list[Path],
@@ -63,7 +63,7 @@ class ConnectorChanges:
         diffs = differences(client, files, prune)
         self.diffs = [diff.masked(secrets.get(diff.name, Secrets())) for diff in diffs]
 
-    def carry_out(self, diff: Diff) -> Answer:
+    def carry_out(self, diff: Diff) -> RestResponse:
         """Do it over REST."""
         if diff.action is Action.DELETE:
             return self._client.call("DELETE", "connectors", diff.name)
@@ -79,14 +79,16 @@ class ConnectorChanges:
     def _check(self, file: ConnectorFile) -> Secrets:
         """The secrets of a configuration, by what the worker knows of its options; its errors are among the problems."""
         try:
-            answer = ask_to_validate(self._client, file)
+            response = ask_to_validate(self._client, file)
             sentences = (
-                [f"{option}: {error}" for option, error in config_errors(answer.object)] if answer.ok else [answer.message]
+                [f"{option}: {error}" for option, error in config_errors(response.object)] if response.ok else [response.message]
             )
         except ConfigError as error:
-            sentences, answer = [error.message], None
+            sentences, response = [error.message], None
         self.problems += [f"{file.file} ({plain(file.name)}): {plain(sentence, lines=True)}" for sentence in sentences]
-        return Secrets(config.get("definition") for config in answer.object["configs"]) if answer and answer.ok else Secrets()
+        return (
+            Secrets(config.get("definition") for config in response.object["configs"]) if response and response.ok else Secrets()
+        )
 
 
 def differences(client: RestClient, files: Mapping[str, ConnectorFile], prune: bool = False) -> list[Diff]:

@@ -41,10 +41,10 @@ def bulk(
         if not names:
             typer.echo("No connector has failed.", err=as_json)
             return
-    answer = client.call("POST", "headrace", "connectors", "actions", body={"action": action.value, "connectors": names})
-    outcomes = answer.object["connectors"]
+    response = client.call("POST", "headrace", "connectors", "actions", body={"action": action.value, "connectors": names})
+    outcomes = response.object["connectors"]
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
     else:
         tables.show(
             *(

@@ -24,7 +24,7 @@ _DOTS = re.compile(r"/\.\.?(?=[/?]|$)")
 
 
 @dataclass(frozen=True)
-class Answer:
+class RestResponse:
     """What a worker answered."""
 
     status: int
@@ -89,7 +89,7 @@ class RestClient:
         """Close its connections."""
         self._http.close()
 
-    def ask(self, method: str, *segments: str, query: Mapping[str, Any] | None = None, body: object = None) -> Answer:
+    def ask(self, method: str, *segments: str, query: Mapping[str, Any] | None = None, body: object = None) -> RestResponse:
         """One request, repeated while the workers rebalance; an error answer is returned like any other.
 
         segments: of the path, as they are meant: they are escaped here. query: values may be lists. Raises ConnectError if no
@@ -98,20 +98,22 @@ class RestClient:
         path = path_of(segments)
         path += "?" + urlencode(query, doseq=True) if query else ""
         end = time.monotonic() + self._patience_s
-        while (answer := self._send(method, path, body)).rebalancing and time.monotonic() < end:
+        while (response := self._send(method, path, body)).rebalancing and time.monotonic() < end:
             time.sleep(min(_PAUSE_S, max(0.0, end - time.monotonic())))
-        return answer
+        return response
 
-    def call(self, method: str, *segments: str, query: Mapping[str, Any] | None = None, body: object = None) -> Answer:
+    def call(self, method: str, *segments: str, query: Mapping[str, Any] | None = None, body: object = None) -> RestResponse:
         """Like `ask`, but an error answer is raised: RestError with the worker's sentence."""
-        answer = self.ask(method, *segments, query=query, body=body)
-        if answer.ok:
-            return answer
-        if answer.rebalancing:
-            raise RestError(409, f"The workers have been busy for {self._patience_s:g} s; try again. They say: {answer.message}")
-        raise RestError(answer.status, answer.message)
+        response = self.ask(method, *segments, query=query, body=body)
+        if response.ok:
+            return response
+        if response.rebalancing:
+            raise RestError(
+                409, f"The workers have been busy for {self._patience_s:g} s; try again. They say: {response.message}"
+            )
+        raise RestError(response.status, response.message)
 
-    def _send(self, method: str, path: str, body: object) -> Answer:
+    def _send(self, method: str, path: str, body: object) -> RestResponse:
         content = None if body is None else json_bytes(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         # `..` may be a connector's name: said apart from the address, which httpx would shorten.
@@ -124,7 +126,7 @@ class RestClient:
             raise ConnectError(f"The worker at {self.url} did not answer {method} {path} within {_TIMEOUT_S:g} s.") from None
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise self._no_answer(error) from None
-        return Answer(response.status_code, response.text)
+        return RestResponse(response.status_code, response.text)
 
     def _no_answer(self, error: Exception) -> ConnectError:
         return ConnectError(

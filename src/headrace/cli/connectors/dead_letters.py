@@ -23,11 +23,11 @@ Connector = Annotated[
 @group.command("list")
 def list_topics(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """List the dead letter topics of all connectors."""
-    answer = options.connect(url).call("GET", "headrace", "dead-letters")
+    response = options.connect(url).call("GET", "headrace", "dead-letters")
     if as_json:
-        typer.echo(answer.text)
-    elif answer.object["topics"]:
-        tables.show(tables.dead_letter_topics(answer.object))
+        typer.echo(response.text)
+    elif response.object["topics"]:
+        tables.show(tables.dead_letter_topics(response.object))
     else:
         typer.echo("No connector has a dead letter topic (errors.deadletterqueue.topic.name).")
 
@@ -42,15 +42,15 @@ def show(
 ) -> None:
     """Show the newest dead letters of a topic, and why they failed."""
     query = {"count": count, **({"before": before} if before else {})}
-    answer = options.connect(url).call("GET", "headrace", "dead-letters", topic, query=query)
+    response = options.connect(url).call("GET", "headrace", "dead-letters", topic, query=query)
     if as_json:
-        typer.echo(answer.text)
-    elif answer.object["letters"]:
-        tables.show(tables.reasons(answer.object), tables.letters(answer.object))
-        if not answer.object["counted_all"]:
-            typer.echo(f"The reasons are those of the newest {answer.object['counted']} letters; older ones are not counted.")
-        if answer.object["before"]:
-            typer.echo(f"There are older ones: --before {answer.object['before']}")
+        typer.echo(response.text)
+    elif response.object["letters"]:
+        tables.show(tables.reasons(response.object), tables.letters(response.object))
+        if not response.object["counted_all"]:
+            typer.echo(f"The reasons are those of the newest {response.object['counted']} letters; older ones are not counted.")
+        if response.object["before"]:
+            typer.echo(f"There are older ones: --before {response.object['before']}")
     else:
         typer.echo(f"{plain(topic)} has no dead letters.")
 
@@ -80,15 +80,15 @@ def preview(
         from headrace.cli.preview import connector_settings
 
         body["config"] = connector_settings(config)
-    answer = options.connect(url).call("POST", "headrace", "dead-letters", topic, "preview", body=body)
+    response = options.connect(url).call("POST", "headrace", "dead-letters", topic, "preview", body=body)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
     from rich.console import Console
 
     from headrace.preview.show import show as show_preview
 
-    show_preview(answer.object, Console())
+    show_preview(response.object, Console())
 
 
 @group.command("replay")
@@ -106,10 +106,10 @@ def replay(
     Those of a sink go back to the topic that they were read from, those of a source through its chain to where that leads.
     """
     body = {"letters": letters, "connector": connector, "dry_run": dry_run, "again": again}
-    answer = options.connect(url).call("POST", "headrace", "dead-letters", topic, "replay", body=body)
+    response = options.connect(url).call("POST", "headrace", "dead-letters", topic, "replay", body=body)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
     else:
-        tables.show(tables.replayed(answer.object))
-    if any(letter["outcome"] in ("failed", "refused") for letter in answer.object["letters"]):
+        tables.show(tables.replayed(response.object))
+    if any(letter["outcome"] in ("failed", "refused") for letter in response.object["letters"]):
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ from headrace.cli.connectors.texts import config_errors, plain
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, RestClient
+    from headrace.cli.connectors.client import RestClient, RestResponse
 
 _CLASS = "connector.class"
 
@@ -20,10 +20,10 @@ _CLASS = "connector.class"
 def validate(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Check a configuration and list every error; exit status 1 if there is one. Nothing is changed."""
     connector = read_file(file)
-    answer = ask_to_validate(options.connect(url), connector, strict=True)
-    problems = config_errors(answer.object)
+    response = ask_to_validate(options.connect(url), connector, strict=True)
+    problems = config_errors(response.object)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
     elif problems:
         tables.show(tables.errors(problems))
         typer.echo(f"error: The configuration of {plain(connector.name)} is invalid; errors: {len(problems)}.", err=True)
@@ -33,7 +33,7 @@ def validate(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, a
         raise typer.Exit(1)
 
 
-def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool = False) -> Answer:
+def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool = False) -> RestResponse:
     """The answer of a validation; strict: RestError if it is an error answer. Raises ConfigError without a connector class."""
     if not connector.config.get(_CLASS):
         raise ConfigError(f'Missing required configuration "{_CLASS}" which has no default value.')
@@ -43,8 +43,8 @@ def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool =
 
 def definitions(client: RestClient, plugin: str | None) -> list[dict[str, Any]]:
     """What the worker knows of this plugin's options; nothing if it does not have the plugin."""
-    answer = client.ask("GET", "connector-plugins", plugin, "config") if plugin else None
-    return answer.json if answer and answer.ok else []
+    response = client.ask("GET", "connector-plugins", plugin, "config") if plugin else None
+    return response.json if response and response.ok else []
 
 
 def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
@@ -53,11 +53,11 @@ def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_
     JSON is `{"name", "config"}`, with an `initial_state` if you like, or the settings with `name` among them.
     """
     connector = read_file(file)
-    answer = options.connect(url).call("POST", "connectors", body=connector.body())
-    options.say(answer, as_json, f"{plain(connector.name)} has been created.")
+    response = options.connect(url).call("POST", "connectors", body=connector.body())
+    options.say(response, as_json, f"{plain(connector.name)} has been created.")
 
 
 def delete(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Delete a connector; its offsets stay."""
-    answer = options.connect(url).call("DELETE", "connectors", name)
-    options.say(answer, as_json, f"{plain(name)} has been deleted.")
+    response = options.connect(url).call("DELETE", "connectors", name)
+    options.say(response, as_json, f"{plain(name)} has been deleted.")

@@ -36,8 +36,8 @@ def drift(
     differences, silent = [], False
     for name in chosen:
         try:
-            answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
-            differences += [{"connector": name, **difference} for difference in answer["drift"]]
+            response = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
+            differences += [{"connector": name, **difference} for difference in response["drift"]]
         except RestError as error:
             silent = True
             typer.echo(f"{plain(name)}: {error.message}", err=True)

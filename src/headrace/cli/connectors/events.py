@@ -15,11 +15,11 @@ def history(
     name: options.Name, lines: Lines = 50, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False
 ) -> None:
     """Show the states that a connector and its tasks went through, with the causes of failures."""
-    answer = options.connect(url).call("GET", "headrace", "connectors", name, "history", query={"lines": lines})
+    response = options.connect(url).call("GET", "headrace", "connectors", name, "history", query={"lines": lines})
     if as_json:
-        typer.echo(answer.text)
-    elif answer.object["entries"]:
-        tables.show(tables.history(answer.object))
+        typer.echo(response.text)
+    elif response.object["entries"]:
+        tables.show(tables.history(response.object))
     else:
         typer.echo("No change of its state is known.")
 
@@ -33,10 +33,10 @@ def audit(
 ) -> None:
     """Show who changed what over REST or the page: when, from where, with which result."""
     query = {"lines": lines, "connector": connector, "user": user}
-    answer = options.connect(url).call("GET", "headrace", "audit", query=query)
+    response = options.connect(url).call("GET", "headrace", "audit", query=query)
     if as_json:
-        typer.echo(answer.text)
-    elif answer.object["entries"]:
-        tables.show(tables.audit(answer.object))
+        typer.echo(response.text)
+    elif response.object["entries"]:
+        tables.show(tables.audit(response.object))
     else:
         typer.echo("No change is known.")

@@ -21,9 +21,9 @@ def figures(
 
     A worker that does not answer is named on standard error, and what the others measure is shown.
     """
-    answer = options.connect(url).call("GET", "headrace", "connectors", name, "figures", query={"points": points})
+    response = options.connect(url).call("GET", "headrace", "connectors", name, "figures", query={"points": points})
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    options.say_not_reached(answer.object, "What its tasks there measure is missing.")
-    tables.show(tables.figures(answer.object), tables.figures_now(answer.object))
+    options.say_not_reached(response.object, "What its tasks there measure is missing.")
+    tables.show(tables.figures(response.object), tables.figures_now(response.object))

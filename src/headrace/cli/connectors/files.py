@@ -61,9 +61,9 @@ def read_all(paths: Iterable[Path]) -> list[ConnectorFile]:
             except HeadraceError as error:
                 problems.append(error.message)
                 continue
-            other = by_name.setdefault(connector.name, connector)
-            if other.file.resolve() != file.resolve():
-                problems.append(f"Connector {connector.name} is in two files: {other.file} and {file}.")
+            duplicate = by_name.setdefault(connector.name, connector)
+            if duplicate.file.resolve() != file.resolve():
+                problems.append(f"Connector {connector.name} is in two files: {duplicate.file} and {file}.")
     if problems:
         raise ConfigError("\n".join(problems))
     return [by_name[name] for name in sorted(by_name)]

@@ -22,9 +22,9 @@ def lag(
     A partition is as far as it is delivered and its offset stored. Its freshness is the age of the oldest record that is not.
     """
     query = {} if freshness else {"freshness": "false"}
-    answer = options.connect(url).call("GET", "headrace", "connectors", name, "lag", query=query)
+    response = options.connect(url).call("GET", "headrace", "connectors", name, "lag", query=query)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    lag = answer.object
+    lag = response.object
     tables.show(tables.lag(lag), tables.lag_of_all(lag))

@@ -25,18 +25,18 @@ def lineage(
     if columns and (dot or mermaid):
         raise typer.BadParameter("takes --columns as a table or with --json.")
     query = {"connector": connector, "topic": topic, "application": application, "columns": str(columns).lower()}
-    answer = options.connect(url).call("GET", "headrace", "lineage", query=query)
+    response = options.connect(url).call("GET", "headrace", "lineage", query=query)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    options.say_not_reached(answer.object, "Streams applications that report to them, and schemas used there, are missing.")
+    options.say_not_reached(response.object, "Streams applications that report to them, and schemas used there, are missing.")
     if dot or mermaid:
         from headrace.rest.lineage import as_dot, as_mermaid  # here, so that `--help` does not wait for it
 
-        typer.echo((as_dot if dot else as_mermaid)(answer.object))
+        typer.echo((as_dot if dot else as_mermaid)(response.object))
     elif columns:
-        tables.show(tables.columns(answer.object["columns"]))
-    elif answer.object["edges"]:
-        tables.show(tables.lineage(answer.object))
+        tables.show(tables.columns(response.object["columns"]))
+    elif response.object["edges"]:
+        tables.show(tables.lineage(response.object))
     else:
         typer.echo("No data has flowed through a connector yet.")

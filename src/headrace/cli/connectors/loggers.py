@@ -21,11 +21,11 @@ def show(
     as_json: options.AsJson = False,
 ) -> None:
     """Show the level of each logger of this worker, and when it was changed."""
-    answer = options.connect(url).call("GET", "admin", "loggers", *([logger] if logger else []))
+    response = options.connect(url).call("GET", "admin", "loggers", *([logger] if logger else []))
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
     else:
-        tables.show(tables.loggers({logger: answer.json} if logger else answer.json))
+        tables.show(tables.loggers({logger: response.json} if logger else response.json))
 
 
 @group.command("set")
@@ -38,6 +38,6 @@ def set_(
 ) -> None:
     """Set the level of a logger and those below it, until the worker ends."""
     query = {"scope": "cluster" if cluster else "worker"}
-    answer = options.connect(url).call("PUT", "admin", "loggers", logger, query=query, body={"level": level})
-    where = "every worker" if cluster else f"{len(answer.json)} logger(s) of this worker"
-    options.say(answer, as_json, f"The level of {plain(logger)} is {plain(level.upper())} now, for {where}.")
+    response = options.connect(url).call("PUT", "admin", "loggers", logger, query=query, body={"level": level})
+    where = "every worker" if cluster else f"{len(response.json)} logger(s) of this worker"
+    options.say(response, as_json, f"The level of {plain(logger)} is {plain(level.upper())} now, for {where}.")

@@ -21,11 +21,11 @@ def logs(
 ) -> None:
     """Show the last log entries about a connector, oldest first, of the worker that `--url` names."""
     query = {"lines": lines, "level": level, **({} if task is None else {"task": task})}
-    answer = options.connect(url).call("GET", "headrace", "connectors", name, "logs", query=query)
+    response = options.connect(url).call("GET", "headrace", "connectors", name, "logs", query=query)
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    for entry in answer.object["entries"]:
+    for entry in response.object["entries"]:
         typer.echo(_line(entry))
 
 

@@ -13,7 +13,7 @@ from headrace.cli.connectors.texts import plain
 from headrace.config.secrets import Secrets
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, RestClient
+    from headrace.cli.connectors.client import RestClient, RestResponse
 
 
 def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
@@ -55,8 +55,8 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     parts = {"status": _read_status(client, name)}
     parts |= {part: client.ask("GET", "connectors", name, part) for part in ("topics", "offsets")}
     if as_json:
-        answers = {"info": info.object, **{part: answer.json for part, answer in parts.items()}}
-        typer.echo(json.dumps(answers, ensure_ascii=False))
+        responses = {"info": info.object, **{part: response.json for part, response in parts.items()}}
+        typer.echo(json.dumps(responses, ensure_ascii=False))
         return
     config = info.json["config"]
     tables.show(
@@ -68,28 +68,28 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     )
 
 
-def _read_status(client: RestClient, name: str) -> Answer:
+def _read_status(client: RestClient, name: str) -> RestResponse:
     """The status with what is headrace's own; or without, of a worker of Kafka Connect."""
     details = client.ask("GET", "headrace", "connectors", name, "status")
     return details if details.ok else client.ask("GET", "connectors", name, "status")
 
 
-def _status(answer: Answer) -> list[Any]:
-    if not answer.ok:
-        return [f"status: {plain(answer.message)}"]
-    return [tables.states(answer.json), *tables.streams(answer.json), *tables.traces(answer.json)]
+def _status(response: RestResponse) -> list[Any]:
+    if not response.ok:
+        return [f"status: {plain(response.message)}"]
+    return [tables.states(response.json), *tables.streams(response.json), *tables.traces(response.json)]
 
 
-def _topics(answer: Answer, name: str) -> str:
-    if not answer.ok:
-        return f"topics: {plain(answer.message)}"
-    return f"topics: {', '.join(map(plain, sorted(answer.json[name]['topics']))) or 'none used so far'}"
+def _topics(response: RestResponse, name: str) -> str:
+    if not response.ok:
+        return f"topics: {plain(response.message)}"
+    return f"topics: {', '.join(map(plain, sorted(response.json[name]['topics']))) or 'none used so far'}"
 
 
-def _offsets(answer: Answer) -> list[Any]:
-    if not answer.ok:
-        return [f"offsets: {plain(answer.message)}"]
-    return ["offsets:", tables.offsets(answer.json)] if answer.json["offsets"] else ["offsets: none committed so far"]
+def _offsets(response: RestResponse) -> list[Any]:
+    if not response.ok:
+        return [f"offsets: {plain(response.message)}"]
+    return ["offsets:", tables.offsets(response.json)] if response.json["offsets"] else ["offsets: none committed so far"]
 
 
 def topics(
@@ -101,12 +101,12 @@ def topics(
     """List the topics that a connector has used since its creation or the last reset, one per line."""
     client = options.connect(url)
     if reset:
-        answer = client.call("PUT", "connectors", name, "topics", "reset")
-        options.say(answer, as_json, f"The topics of {plain(name)} have been reset.")
+        response = client.call("PUT", "connectors", name, "topics", "reset")
+        options.say(response, as_json, f"The topics of {plain(name)} have been reset.")
         return
-    answer = client.call("GET", "connectors", name, "topics")
+    response = client.call("GET", "connectors", name, "topics")
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    for topic in sorted(answer.json[name]["topics"]):
+    for topic in sorted(response.json[name]["topics"]):
         typer.echo(plain(topic))

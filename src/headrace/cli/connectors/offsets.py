@@ -29,11 +29,11 @@ Offsets = Annotated[
 @group.command("show")
 def show(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Show the committed offset of each partition."""
-    answer = options.connect(url).call("GET", "connectors", name, "offsets")
+    response = options.connect(url).call("GET", "connectors", name, "offsets")
     if as_json:
-        typer.echo(answer.text)
-    elif answer.json["offsets"]:
-        tables.show(tables.offsets(answer.json))
+        typer.echo(response.text)
+    elif response.json["offsets"]:
+        tables.show(tables.offsets(response.json))
     else:
         tables.show("No offsets are committed.")
 
@@ -51,15 +51,15 @@ def set_(
     if (file is None) == (partition is None) or len(partition or []) != len(offset or []):
         raise typer.BadParameter("give FILE, or --partition and --offset equally often.", param_hint="'FILE'")
     body = _from_file(file) if file else _from_options(partition or [], offset or [])
-    answer = options.connect(url).call("PATCH", "connectors", name, "offsets", body=body)
-    options.say(answer, as_json, plain(answer.json["message"]))
+    response = options.connect(url).call("PATCH", "connectors", name, "offsets", body=body)
+    options.say(response, as_json, plain(response.json["message"]))
 
 
 @group.command("reset")
 def reset(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Forget all offsets of a stopped connector, so that it starts from the beginning."""
-    answer = options.connect(url).call("DELETE", "connectors", name, "offsets")
-    options.say(answer, as_json, plain(answer.json["message"]))
+    response = options.connect(url).call("DELETE", "connectors", name, "offsets")
+    options.say(response, as_json, plain(response.json["message"]))
 
 
 def _from_file(file: Path) -> Any:

@@ -12,7 +12,7 @@ import typer
 from headrace.cli.connectors.texts import plain
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, RestClient
+    from headrace.cli.connectors.client import RestClient, RestResponse
 
 DEFAULT_URL = "http://localhost:8083"
 _OPEN = ExitStack()
@@ -50,15 +50,15 @@ def close_clients() -> None:
     _OPEN.close()
 
 
-def say_not_reached(answer: Mapping[str, Any], missing: str) -> None:
+def say_not_reached(response: Mapping[str, Any], missing: str) -> None:
     """Name the workers that did not answer on standard error, with a sentence of what is missing for it."""
-    if silent := answer["not_reached"]:
+    if silent := response["not_reached"]:
         typer.echo(f"Not reached: {', '.join(map(plain, silent))}. {missing}", err=True)
 
 
-def say(answer: Answer, as_json: bool, sentence: str) -> None:
+def say(response: RestResponse, as_json: bool, sentence: str) -> None:
     """Print what was done: the sentence, or with `--json` the answer as it came, if it has a body."""
     if not as_json:
         typer.echo(sentence)
-    elif answer.text:
-        typer.echo(answer.text)
+    elif response.text:
+        typer.echo(response.text)

@@ -26,10 +26,10 @@ def plugins(
         raise typer.BadParameter("goes without PLUGIN.", param_hint="'--all'")
     client = options.connect(url)
     if plugin is None:
-        answer = client.call("GET", "connector-plugins", query={"connectorsOnly": str(not every).lower()})
+        response = client.call("GET", "connector-plugins", query={"connectorsOnly": str(not every).lower()})
     else:
-        answer = client.call("GET", "connector-plugins", plugin, "config")
+        response = client.call("GET", "connector-plugins", plugin, "config")
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
     else:
-        tables.show((tables.plugins if plugin is None else tables.definitions)(answer.json))
+        tables.show((tables.plugins if plugin is None else tables.definitions)(response.json))

@@ -9,9 +9,9 @@ from headrace.cli.connectors import options, tables
 
 def schemas(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Show which schemas of a registry the running tasks of a connector have read and written, and since when."""
-    answer = options.connect(url).call("GET", "headrace", "connectors", name, "schemas")
+    response = options.connect(url).call("GET", "headrace", "connectors", name, "schemas")
     if as_json:
-        typer.echo(answer.text)
+        typer.echo(response.text)
         return
-    options.say_not_reached(answer.object, "What its tasks there use is missing.")
-    tables.show(tables.schemas(answer.object))
+    options.say_not_reached(response.object, "What its tasks there use is missing.")
+    tables.show(tables.schemas(response.object))

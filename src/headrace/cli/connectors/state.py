@@ -12,20 +12,20 @@ from headrace.cli.connectors.texts import plain
 
 def pause(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Let a connector rest; its tasks stay where they are."""
-    answer = options.connect(url).call("PUT", "connectors", name, "pause")
-    options.say(answer, as_json, f"{plain(name)} is being paused.")
+    response = options.connect(url).call("PUT", "connectors", name, "pause")
+    options.say(response, as_json, f"{plain(name)} is being paused.")
 
 
 def resume(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Let a paused or stopped connector run."""
-    answer = options.connect(url).call("PUT", "connectors", name, "resume")
-    options.say(answer, as_json, f"{plain(name)} is being resumed.")
+    response = options.connect(url).call("PUT", "connectors", name, "resume")
+    options.say(response, as_json, f"{plain(name)} is being resumed.")
 
 
 def stop(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """End a connector's tasks; its configuration and offsets stay."""
-    answer = options.connect(url).call("PUT", "connectors", name, "stop")
-    options.say(answer, as_json, f"{plain(name)} is being stopped.")
+    response = options.connect(url).call("PUT", "connectors", name, "stop")
+    options.say(response, as_json, f"{plain(name)} is being stopped.")
 
 
 def restart(
@@ -40,11 +40,11 @@ def restart(
     if task is not None:
         if tasks or only_failed:
             raise typer.BadParameter("goes without --include-tasks and --only-failed.", param_hint="'--task'")
-        answer = options.connect(url).call("POST", "connectors", name, "tasks", str(task), "restart")
-        options.say(answer, as_json, f"Task {task} of {plain(name)} is being restarted.")
+        response = options.connect(url).call("POST", "connectors", name, "tasks", str(task), "restart")
+        options.say(response, as_json, f"Task {task} of {plain(name)} is being restarted.")
         return
     query = {"includeTasks": str(tasks).lower(), "onlyFailed": str(only_failed).lower()}
-    answer = options.connect(url).call("POST", "connectors", name, "restart", query=query)
-    options.say(answer, as_json, f"{plain(name)} is being restarted.")
-    if answer.text and not as_json:
-        tables.show(tables.states(answer.json))
+    response = options.connect(url).call("POST", "connectors", name, "restart", query=query)
+    options.say(response, as_json, f"{plain(name)} is being restarted.")
+    if response.text and not as_json:
+        tables.show(tables.states(response.json))

@@ -54,8 +54,8 @@ def states(status: Json) -> Table:
     """The connector and its tasks with state and worker (`GET …/status`)."""
     table = _table("", "state", "worker", "version")
     parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]
-    for what, part in parts:
-        table.add_row(*cells_of((what, _state(part), part.get("worker_id", ""), part.get("version") or "")))
+    for title, part in parts:
+        table.add_row(*cells_of((title, _state(part), part.get("worker_id", ""), part.get("version") or "")))
     return table
 
 
@@ -74,9 +74,9 @@ def streams(status: Json) -> Iterable[str]:
 
 def traces(status: Json) -> Iterable[Text]:
     """What each failed part says about it, whole."""
-    for what, part in [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]:
+    for title, part in [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]:
         if part.get("trace"):
-            yield Text(f"{what} failed:", style=_STATES["FAILED"])
+            yield Text(f"{title} failed:", style=_STATES["FAILED"])
             yield Text(plain(part["trace"].strip(), lines=True))
 
 
@@ -88,18 +88,18 @@ def settings(config: Mapping[str, str | None], secrets: Secrets) -> Table:
     return table
 
 
-def offsets(answer: Json) -> Table:
+def offsets(response: Json) -> Table:
     """The committed offsets (`GET …/offsets`)."""
     table = _table("partition", "offset")
-    for entry in answer["offsets"]:
+    for entry in response["offsets"]:
         table.add_row(*cells_of(plain(_compact(entry[part])) for part in ("partition", "offset")))
     return table
 
 
-def lag(answer: Json) -> Table:
+def lag(response: Json) -> Table:
     """How far each partition is behind (`GET /headrace/connectors/…/lag`)."""
     table = _table("topic", "partition", "task", "offset", "end", "lag", "last copied", "freshness")
-    for partition in answer["partitions"]:
+    for partition in response["partitions"]:
         numbers = (_number(partition[part]) for part in ("task", "offset", "end_offset", "lag"))
         copied = "" if partition["timestamp"] is None else _time(partition["timestamp"], "milliseconds")
         cells = (plain(partition["topic"]), str(partition["partition"]), *numbers, copied, _age(partition["freshness_ms"]))
@@ -107,54 +107,54 @@ def lag(answer: Json) -> Table:
     return table
 
 
-def schemas(answer: Json) -> Table:
+def schemas(response: Json) -> Table:
     """The schemas that tasks read and write (`GET /headrace/connectors/…/schemas`)."""
     table = _table("task", "", "", "id", "subject", "version", "format", "since")
-    for schema in answer["entries"]:
+    for schema in response["entries"]:
         version = "" if schema["version"] is None else str(schema["version"])
         cells = (schema["direction"], schema["part"], str(schema["id"]), schema["subject"] or "", version, schema["type"])
         table.add_row(*cells_of([str(schema["task"]), *map(plain, cells), _time(schema["since"], "seconds")]))
     return table
 
 
-def lag_of_all(answer: Json) -> str:
+def lag_of_all(response: Json) -> str:
     """The same of all partitions together."""
-    if not answer["partitions"]:
+    if not response["partitions"]:
         return "No partition is copied, and none has been."
-    age = _age(answer["freshness_ms"])
-    records = "1 record" if answer["lag"] == 1 else f"{answer['lag']:,} records"
-    return f"{records} behind" + (f", the oldest of them {age} old" if answer["lag"] and age else "")
+    age = _age(response["freshness_ms"])
+    records = "1 record" if response["lag"] == 1 else f"{response['lag']:,} records"
+    return f"{records} behind" + (f", the oldest of them {age} old" if response["lag"] and age else "")
 
 
-def figures(answer: Json) -> Table:
+def figures(response: Json) -> Table:
     """Records per second and ages, oldest first (`GET /headrace/connectors/…/figures`)."""
     table = _table("time", "records/s", "age when copied")
-    for sample in answer["samples"]:
+    for sample in response["samples"]:
         table.add_row(*cells_of((_time(sample["time_ms"], "seconds"), f"{sample['rate']:,.1f}", _latency(sample["age_ms"]))))
     return table
 
 
-def figures_now(answer: Json) -> str:
+def figures_now(response: Json) -> str:
     """The same now, in a sentence."""
-    behind = "" if answer["lag"] is None else f", {answer['lag']:,} behind"
-    age = f", copied when they were {_latency(answer['age_ms'])} old" if answer["age_ms"] is not None else ""
-    return f"{answer['rate']:,.1f} records/s{behind}{age}"
+    behind = "" if response["lag"] is None else f", {response['lag']:,} behind"
+    age = f", copied when they were {_latency(response['age_ms'])} old" if response["age_ms"] is not None else ""
+    return f"{response['rate']:,.1f} records/s{behind}{age}"
 
 
-def history(answer: Json) -> Table:
+def history(response: Json) -> Table:
     """The states that a connector and its tasks went through (`GET /headrace/connectors/…/history`)."""
     table = _table("time", "", "state", "worker", "cause")
-    for event in answer["entries"]:
-        what = "connector" if event.get("task") is None else f"task {event['task']}"
-        cells = (event["time"], what, _state(event), event["worker_id"], plain(event.get("cause") or ""))
+    for event in response["entries"]:
+        part = "connector" if event.get("task") is None else f"task {event['task']}"
+        cells = (event["time"], part, _state(event), event["worker_id"], plain(event.get("cause") or ""))
         table.add_row(*cells_of(cells))
     return table
 
 
-def audit(answer: Json) -> Table:
+def audit(response: Json) -> Table:
     """Who changed what (`GET /headrace/audit`)."""
     table = _table("time", "user", "from", "via", "request", "result")
-    for entry in answer["entries"]:
+    for entry in response["entries"]:
         request = plain(f"{entry['method']} {entry['path']}" + (f"?{entry['query']}" if entry.get("query") else ""))
         request += f"\n{plain(entry['detail'])}" if entry.get("detail") else ""
         result = plain(f"{entry['status']} {entry.get('message') or ''}".strip())
@@ -164,19 +164,19 @@ def audit(answer: Json) -> Table:
     return table
 
 
-def dead_letter_topics(answer: Json) -> Table:
+def dead_letter_topics(response: Json) -> Table:
     """The dead letter topics (`GET /headrace/dead-letters`)."""
     table = _table("topic", "connectors", "records", "problem")
-    for topic in answer["topics"]:
+    for topic in response["topics"]:
         cells = (topic["topic"], ", ".join(topic["connectors"]), _number(topic["records"]), topic["problem"] or "")
         table.add_row(*cells_of(map(plain, cells)))
     return table
 
 
-def reasons(answer: Json) -> Table:
+def reasons(response: Json) -> Table:
     """Why letters failed (`GET /headrace/dead-letters/…`)."""
     table = _table("letters", "connector", "stage", "exception", "message", "last")
-    for reason in answer["reasons"]:
+    for reason in response["reasons"]:
         last = "" if reason["last_ms"] is None else _time(reason["last_ms"], "seconds")
         exception = (reason["exception"] or "").rpartition(".")[2]
         cells = (reason["records"], reason["connector"] or "", reason["stage"] or "", exception, reason["message"] or "", last)
@@ -184,10 +184,10 @@ def reasons(answer: Json) -> Table:
     return table
 
 
-def letters(answer: Json) -> Table:
+def letters(response: Json) -> Table:
     """The letters themselves (`GET /headrace/dead-letters/…`)."""
     table = _table("letter", "time", "from", "key", "value", "replayed")
-    for letter in answer["letters"]:
+    for letter in response["letters"]:
         time = "" if letter["timestamp"] is None else _time(letter["timestamp"], "milliseconds")
         origin = letter["origin"]
         place = f"{origin['topic']}-{origin['partition']} offset {origin['offset']}" if origin else ""
@@ -202,20 +202,20 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 120 else text[:119] + "…"
 
 
-def replayed(answer: Json) -> Table:
+def replayed(response: Json) -> Table:
     """What became of letters (`POST /headrace/dead-letters/…/replay`)."""
     table = _table("letter", "outcome", "topic", "why")
-    for letter in answer["letters"]:
+    for letter in response["letters"]:
         table.add_row(*cells_of(map(plain, (letter["id"], letter["outcome"], letter["topic"] or "", letter["message"] or ""))))
     return table
 
 
-def lineage(answer: Json) -> Table:
+def lineage(response: Json) -> Table:
     """How data flows (`GET /headrace/lineage`)."""
-    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in answer["nodes"]}
-    kinds = {node["id"]: node["kind"] for node in answer["nodes"]}
+    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in response["nodes"]}
+    kinds = {node["id"]: node["kind"] for node in response["nodes"]}
     table = _table("from", "", "to", "", "since")
-    for edge in answer["edges"]:
+    for edge in response["edges"]:
         source, target = edge["source"], edge["target"]
         since = "" if edge["since_ms"] is None else _time(edge["since_ms"], "seconds")
         table.add_row(*cells_of((plain(shown[source]), kinds[source], plain(shown[target]), kinds[target], since)))

@@ -16,8 +16,8 @@ _STYLES = {"+": "green", "~": "yellow", "-": "red", "=": "dim"}
 
 def plain(text: object, lines: bool = False) -> str:
     """A text without control characters, which a terminal would obey; they are escaped. lines: line ends and tabs may stay."""
-    kept = "\n\t" if lines else ""
-    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in str(text))
+    whitespace = "\n\t" if lines else ""
+    return "".join(c if c.isprintable() or c in whitespace else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def first_line(trace: str) -> str:

@@ -59,8 +59,8 @@ def _chosen(
     chosen = [flow for flow in mirrored if name is None or str(flow) == name]
     if len(chosen) != 1:
         have = ", ".join(map(str, mirrored)) or "none"
-        what = "Name one flow by --flow" if name is None else f"There is no flow {name}"
-        raise ConnectError(f"{what}; flows that are enabled: {have}.")
+        hint = "Name one flow by --flow" if name is None else f"There is no flow {name}"
+        raise ConnectError(f"{hint}; flows that are enabled: {have}.")
     return chosen[0]
 
 

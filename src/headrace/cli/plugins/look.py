@@ -71,9 +71,9 @@ def show(
     if newest is None:
         raise NotFoundError(f"No plugin {plugin} in {', '.join(map(str, path or [DEFAULT_PATH]))}.")
     loaders = {"locations": scanned.locations, "newest": {p.class_name: p.location for p in by_version(scanned.plugins)}}
-    question = {"class": newest.class_name, "location": newest.location, "limit": 60_000}
+    request = {"class": newest.class_name, "location": newest.location, "limit": 60_000}
     with progress(f"asking {newest.class_name}"):
-        options: list[dict[str, Any]] = ask_in_own_jvm([("plugins", loaders), ("definitions", question)])["options"]
+        options: list[dict[str, Any]] = ask_in_own_jvm([("plugins", loaders), ("definitions", request)])["options"]
     if as_json:
         typer.echo(json.dumps(options, indent=2))
     else:

@@ -73,8 +73,8 @@ def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
         drift.connectors = [diff for diff in differences(client, connectors) if diff.action is not Action.KEEP]
         for name in sorted(connectors.keys() - {diff.name for diff in drift.connectors if diff.action is Action.CREATE}):
             try:
-                answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
-                drift.topics += [{"connector": name, **difference} for difference in answer["drift"]]
+                response = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
+                drift.topics += [{"connector": name, **difference} for difference in response["drift"]]
             except HeadraceError as error:  # its cluster is away, perhaps: the others are looked at
                 drift.not_known.append(f"{name}: {error.message}")
     return drift

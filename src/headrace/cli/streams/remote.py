@@ -28,10 +28,10 @@ def show(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False
     """List the applications that report to the workers (`headrace.report.url`): state, lag, internal topics, what is wrong."""
     from headrace.cli.connectors import tables
 
-    answer = options.connect(url).call("GET", "headrace", "streams")
+    response = options.connect(url).call("GET", "headrace", "streams")
     if as_json:
-        typer.echo(answer.text)
-    elif applications := answer.object["applications"]:
+        typer.echo(response.text)
+    elif applications := response.object["applications"]:
         tables.show(tables.applications(applications))
     else:
         typer.echo("No application reports to a worker; see headrace.report.url in docs/options-streams.md.")
@@ -56,8 +56,8 @@ def ask(
     """
     client = options.connect(url)
     body = {"command": command.value, "setup_if_incomplete": setup_if_incomplete, "dry_run": dry_run}
-    asked = client.call("POST", "headrace", "streams", application, "commands", body=body).object
-    ended = _await(client, asked, timeout)
+    requested = client.call("POST", "headrace", "streams", application, "commands", body=body).object
+    ended = _await(client, requested, timeout)
     if as_json:
         import json
 
@@ -68,14 +68,14 @@ def ask(
         raise typer.Exit(1)
 
 
-def _await(client: RestClient, asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+def _await(client: RestClient, requested: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """The command when it has ended. Raises ConnectError if it does not in time."""
 
     def ended(_left_s: float) -> dict[str, Any] | None:
         applications = client.call("GET", "headrace", "streams").object["applications"]
         commands = (command for application in applications for command in application["commands"])
-        return next((c for c in commands if c["id"] == asked["id"] and c["state"] not in ("waiting", "sent")), None)
+        return next((c for c in commands if c["id"] == requested["id"] and c["state"] not in ("waiting", "sent")), None)
 
     if command := poll_until(ended, timeout_s, _POLL_INTERVAL_S):
         return command
-    raise ConnectError(f"{asked['instance']} has not answered yet; `headrace streams list` shows whether it reports.")
+    raise ConnectError(f"{requested['instance']} has not answered yet; `headrace streams list` shows whether it reports.")
