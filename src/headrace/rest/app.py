@@ -36,7 +36,7 @@ from headrace.runtime.worker_config import WorkerConfig
 def create_app(
     herder: RestHerder,
     worker_config: WorkerConfig,
-    others: WorkerClient | None = None,
+    worker_client: WorkerClient | None = None,
     limit_s: float = REQUEST_TIMEOUT_S,
     reported: StreamsReports | None = None,
 ) -> FastAPI:
@@ -47,21 +47,21 @@ def create_app(
     """
     reported = reported or StreamsReports()
     admin = _admin(reported) if worker_config.admin_listeners is None else []
-    others = others or WorkerClient(worker_config.rest_scheme())
-    figures = ClusterFigures(others)
-    snapshots, reports = Overview(figures), GroupReports(reported, others)
+    worker_client = worker_client or WorkerClient(worker_config.rest_scheme())
+    figures = ClusterFigures(worker_client)
+    snapshots, reports = Overview(figures), GroupReports(reported, worker_client)
     own_routes = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
-        connector_logs.resource(others),
-        connector_schemas.resource(others),
-        overview.resource(snapshots, others),
+        connector_logs.resource(worker_client),
+        connector_schemas.resource(worker_client),
+        overview.resource(snapshots, worker_client),
         own_status.resource(figures),
-        workers.resource(others),
+        workers.resource(worker_client),
         streams.resource(reports),
-        lineage.resource(reports, others, ",".join(worker_config.bootstrap_servers)),
+        lineage.resource(reports, worker_client, ",".join(worker_config.bootstrap_servers)),
     ]
-    app = _app(herder, worker_config, [*MAIN, *own_routes, *admin], others, limit_s)
+    app = _app(herder, worker_config, [*MAIN, *own_routes, *admin], worker_client, limit_s)
     if worker_config.rest_page_enable:
         page.mount(app, herder, worker_config, snapshots)
     herder.on_log_level(loggers.apply)
@@ -71,12 +71,12 @@ def create_app(
 def create_admin_app(
     herder: RestHerder,
     worker_config: WorkerConfig,
-    others: WorkerClient | None = None,
+    worker_client: WorkerClient | None = None,
     limit_s: float = REQUEST_TIMEOUT_S,
     reported: StreamsReports | None = None,
 ) -> FastAPI:
     """Return the app of `admin.listeners`: the admin resources alone; `reported` as for `create_app`. Raises ConfigError."""
-    return _app(herder, worker_config, _admin(reported or StreamsReports()), others or WorkerClient(), limit_s)
+    return _app(herder, worker_config, _admin(reported or StreamsReports()), worker_client or WorkerClient(), limit_s)
 
 
 def _admin(reported: StreamsReports) -> list[Resource]:
@@ -84,7 +84,7 @@ def _admin(reported: StreamsReports) -> list[Resource]:
 
 
 def _app(
-    herder: RestHerder, config: WorkerConfig, resources: Sequence[Resource], others: WorkerClient, limit_s: float
+    herder: RestHerder, config: WorkerConfig, resources: Sequence[Resource], worker_client: WorkerClient, limit_s: float
 ) -> FastAPI:
     rules = parse_rules(config.response_headers)
     cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)
@@ -110,7 +110,7 @@ def _app(
     app.add_exception_handler(ClientDisconnect, _gone)
     app.state.takes_initial_offsets = config.initial_offsets_enable
     for resource in resources:
-        resource.mount(app, herder, others, limit_s)
+        resource.mount(app, herder, worker_client, limit_s)
     openapi.describe(app, resources, secured=allowed is not None)
     logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
     return app

@@ -66,9 +66,9 @@ class Audit:
 
     def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], body: bytes, *, whole: bool) -> None:
         """name: of the connector, where the path has it; before: its configuration; whole: whether the body takes its place."""
-        asked = _object(body)
-        one, detail = asked_for(asked, before, whole=whole)
-        several = list(map(str, names)) if isinstance(names := asked.get("connectors"), list) else None
+        content = _object(body)
+        one, detail = asked_for(content, before, whole=whole)
+        several = list(map(str, names)) if isinstance(names := content.get("connectors"), list) else None
         about = {"connector": name or one, "detail": detail, "connectors": several or None}
         self._herder.audit.add(**event, **about, worker_id=self._herder.worker_id)
 
@@ -94,30 +94,30 @@ def _connector(path: str) -> str | None:
 def _object(body: bytes) -> dict[str, Any]:
     """A body that is a JSON object; an empty one for any other."""
     try:
-        asked = json.loads(body) if body else None
+        content = json.loads(body) if body else None
     except ValueError:
         return {}
-    return asked if isinstance(asked, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def asked_for(asked: Mapping[str, Any], before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
+def asked_for(content: Mapping[str, Any], before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
     """The connector that a body names, if it does, and in a few words what it asks for: never a value, which may be secret.
 
     before: the connector's configuration so far; whole: whether the body takes its place, so that what is not in it is removed.
     """
-    if "offsets" in asked:
+    if "offsets" in content:
         return None, None
-    if (command := asked.get("command")) in ("init", "verify"):
-        how = "".join(f", {name.replace('_', ' ')}" for name in ("dry_run", "setup_if_incomplete") if asked.get(name) is True)
+    if (command := content.get("command")) in ("init", "verify"):
+        how = "".join(f", {name.replace('_', ' ')}" for name in ("dry_run", "setup_if_incomplete") if content.get(name) is True)
         return None, f"{command}{how}"[:_LONGEST]
-    if isinstance(names := asked.get("connectors"), list):
-        return None, f"{asked.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
-    if isinstance(letters := asked.get("letters"), list):
-        how = "dry run, " if asked.get("dry_run") else "again, " if asked.get("again") else ""
+    if isinstance(names := content.get("connectors"), list):
+        return None, f"{content.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
+    if isinstance(letters := content.get("letters"), list):
+        how = "dry run, " if content.get("dry_run") else "again, " if content.get("again") else ""
         return None, f"{how}letters: {', '.join(map(str, letters))}"[:_LONGEST]
-    name = asked["name"] if isinstance(asked.get("name"), str) else None
-    keys = asked.keys() | (before.keys() if whole and asked else ())
-    changed = sorted(key for key in keys if asked.get(key) != before.get(key)) if before else []
+    name = content["name"] if isinstance(content.get("name"), str) else None
+    keys = content.keys() | (before.keys() if whole and content else ())
+    changed = sorted(key for key in keys if content.get(key) != before.get(key)) if before else []
     return name, ("settings: " + ", ".join(changed))[:_LONGEST] if changed else None
 
 

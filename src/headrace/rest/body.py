@@ -44,37 +44,37 @@ def parse(raw: bytes) -> Tree:
     return _unpaired_replaced(tree) if _HALF_A_PAIR.search(raw) else tree
 
 
-def text(value: Tree, what: str) -> str | None:
+def text(value: Tree, field: str) -> str | None:
     """A value where a text is wanted: numbers and booleans as they were written.
 
     what: names the value in the message. Raises ConnectError for `{…}` and `[…]`.
     """
     if isinstance(value, (dict, list)):
-        raise ConnectError(f"{what} has to be a text, a number or a boolean; got {_kind(value)}.")
+        raise ConnectError(f"{field} has to be a text, a number or a boolean; got {_kind(value)}.")
     if isinstance(value, bool):
         return "true" if value else "false"
     return None if value is None else str(value)
 
 
-def texts(value: Tree, what: str) -> dict[str, str | None] | None:
+def texts(value: Tree, field: str) -> dict[str, str | None] | None:
     """A configuration: an object whose values are texts or null; None stays None. Raises ConnectError."""
-    fields = mapping(value, what)
-    return None if fields is None else {key: text(item, f'"{key}" of {what}') for key, item in fields.items()}
+    fields = mapping(value, field)
+    return None if fields is None else {key: text(item, f'"{key}" of {field}') for key, item in fields.items()}
 
 
-def mapping(value: Tree, what: str, known: Collection[str] | None = None) -> dict[str, Tree] | None:
-    """An object; None stays None. known: the only fields it may have. Raises ConnectError."""
+def mapping(value: Tree, field: str, names: Collection[str] | None = None) -> dict[str, Tree] | None:
+    """An object; None stays None. names: the only fields it may have. Raises ConnectError."""
     if value is not None and not isinstance(value, dict):
-        raise ConnectError(f"{what} has to be a JSON object; got {_kind(value)}.")
-    if value and known is not None and (strange := [key for key in value if key not in known]):
-        raise ConnectError(f'Unrecognized field "{strange[0]}" in {what}; it may have {_names(known)}.')
+        raise ConnectError(f"{field} has to be a JSON object; got {_kind(value)}.")
+    if value and names is not None and (strange := [key for key in value if key not in names]):
+        raise ConnectError(f'Unrecognized field "{strange[0]}" in {field}; it may have {_names(names)}.')
     return value
 
 
-def items(value: Tree, what: str) -> list[Tree] | None:
+def items(value: Tree, field: str) -> list[Tree] | None:
     """A list; None stays None. Raises ConnectError."""
     if value is not None and not isinstance(value, list):
-        raise ConnectError(f"{what} has to be a JSON array; got {_kind(value)}.")
+        raise ConnectError(f"{field} has to be a JSON array; got {_kind(value)}.")
     return value
 
 
@@ -119,5 +119,5 @@ def _kind(value: Tree) -> str:
     return next((name for kind, name in names if isinstance(value, kind)), "null")
 
 
-def _names(known: Collection[str]) -> str:
-    return ", ".join(f'"{name}"' for name in known)
+def _names(names: Collection[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

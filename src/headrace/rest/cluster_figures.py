@@ -43,28 +43,28 @@ class ConnectorFigures:
     target_silent_since_ms: int | None = None
     """The same of the cluster that they write to."""
 
-    def plus(self, other: ConnectorFigures) -> ConnectorFigures:
+    def plus(self, more: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
         return ConnectorFigures(
-            self.rate + other.rate,
-            _both(self.lag, other.lag, sum),
-            _both(self.age_ms, other.age_ms, max),
-            _added(self.samples, other.samples),
-            {**self.stalled, **other.stalled},
-            {**self.waiting, **other.waiting},
-            _both(self.silent_since_ms, other.silent_since_ms, min),
-            _both(self.target_silent_since_ms, other.target_silent_since_ms, min),
+            self.rate + more.rate,
+            _both(self.lag, more.lag, sum),
+            _both(self.age_ms, more.age_ms, max),
+            _added(self.samples, more.samples),
+            {**self.stalled, **more.stalled},
+            {**self.waiting, **more.waiting},
+            _both(self.silent_since_ms, more.silent_since_ms, min),
+            _both(self.target_silent_since_ms, more.target_silent_since_ms, min),
         )
 
 
-def _both(first: Any, other: Any, how: Any) -> Any:
-    known = [value for value in (first, other) if value is not None]
-    return how(known) if known else None
+def _both(first: Any, second: Any, how: Any) -> Any:
+    values = [value for value in (first, second) if value is not None]
+    return how(values) if values else None
 
 
-def _added(first: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequence[FigureSample]:
+def _added(first: Sequence[FigureSample], second: Sequence[FigureSample]) -> Sequence[FigureSample]:
     """Sample by sample, from the newest backwards: the workers' clocks differ by less than an interval matters."""
-    longer, shorter = (first, other) if len(first) >= len(other) else (other, first)
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     start = len(longer) - len(shorter)
     summed = [FigureSample(a.rate + b.rate, _both(a.age_ms, b.age_ms, max)) for a, b in zip(longer[start:], shorter, strict=True)]
     return [*longer[:start], *summed]
@@ -102,7 +102,7 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
 
 
 def connector_figures_body(
-    herder: RestHerder, others: WorkerClient, request: Request, connector: str, points: int
+    herder: RestHerder, worker_client: WorkerClient, request: Request, connector: str, points: int
 ) -> dict[str, Any]:
     """The answer of `GET /headrace/connectors/{connector}/figures`: of all workers together, each asked now.
 
@@ -111,11 +111,11 @@ def connector_figures_body(
     herder.info(connector)
     now_ms = int(time.time() * 1000)
     path, query = ["headrace", "figures"], {"points": str(points), "connector": connector}
-    answered = others.get_from_all(sorted(workers_of(herder, connector) - {herder.worker_id}), path, query, request)
+    answered = worker_client.get_from_all(sorted(workers_of(herder, connector) - {herder.worker_id}), path, query, request)
     figures = by_connector(figures_body(herder, points, connector)).get(connector, ConnectorFigures())
-    for answer in answered.values():
-        if answer is not None:
-            figures = figures.plus(by_connector(answer).get(connector, ConnectorFigures()))
+    for response in answered.values():
+        if response is not None:
+            figures = figures.plus(by_connector(response).get(connector, ConnectorFigures()))
     first_ms = now_ms - (len(figures.samples) - 1) * int(INTERVAL_S * 1000)
     samples = [
         {"time_ms": first_ms + n * int(INTERVAL_S * 1000), "rate": round(sample.rate, 3), "age_ms": sample.age_ms}
@@ -127,7 +127,7 @@ def connector_figures_body(
         "lag": figures.lag,
         "age_ms": figures.age_ms,
         "samples": samples,
-        "not_reached": [worker_id for worker_id, answer in answered.items() if answer is None],
+        "not_reached": [worker_id for worker_id, response in answered.items() if response is None],
     }
 
 
@@ -152,26 +152,32 @@ class _Worker:
 class ClusterFigures:
     """The figures of all workers, at most a few seconds old. Thread-safe."""
 
-    def __init__(self, others: WorkerClient) -> None:
-        self._others = others
+    def __init__(self, worker_client: WorkerClient) -> None:
+        self._worker_client = worker_client
         self._workers: dict[str, _Worker] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="figures")
 
     def read(self, herder: RestHerder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
         """By connector; and those of these workers that did not answer the last time. request: of the user who asks."""
-        others = sorted(set(workers) - {herder.worker_id})
+        other_workers = sorted(set(workers) - {herder.worker_id})
         with self._lock:
             now = time.monotonic()
-            self._workers = {worker: known for worker, known in self._workers.items() if now - known.asked_s < _KEPT_S}
-            known = [self._asked(worker, request) for worker in others]
+            self._workers = {
+                worker: worker_figures
+                for worker, worker_figures in self._workers.items()
+                if now - worker_figures.asked_s < _KEPT_S
+            }
+            by_worker = [self._asked(worker, request) for worker in other_workers]
         own_figures = by_connector(figures_body(herder, POINTS))  # clusters may be asked for it, while the others answer
         left_s = max(0.0, now + _FIRST_S - time.monotonic())
-        wait([worker.pending for worker in known if worker.pending and worker.reached is None], left_s)
-        for other in known:
-            for name, figures in other.figures.items():
+        wait([worker.pending for worker in by_worker if worker.pending and worker.reached is None], left_s)
+        for worker_figures in by_worker:
+            for name, figures in worker_figures.figures.items():
                 own_figures[name] = own_figures.get(name, ConnectorFigures()).plus(figures)
-        return own_figures, [worker for worker, other in zip(others, known, strict=True) if not other.reached]
+        return own_figures, [
+            worker for worker, worker_figures in zip(other_workers, by_worker, strict=True) if not worker_figures.reached
+        ]
 
     def _asked(self, worker_id: str, request: Request) -> _Worker:
         worker = self._workers.setdefault(worker_id, _Worker())
@@ -182,7 +188,7 @@ class ClusterFigures:
 
     def _ask(self, worker_id: str, worker: _Worker, request: Request) -> None:
         try:
-            answer = self._others.get_from(worker_id, ["headrace", "figures"], {"points": str(POINTS)}, request)
-            worker.figures, worker.reached = by_connector(answer), True
+            response = self._worker_client.get_from(worker_id, ["headrace", "figures"], {"points": str(POINTS)}, request)
+            worker.figures, worker.reached = by_connector(response), True
         except (HeadraceError, KeyError, TypeError, ValueError):
             worker.figures, worker.reached = {}, False

@@ -34,10 +34,14 @@ class ClusterNames:
         self._names: dict[str, str | None] = {}
         self._add(own, None)
         for servers in others:
-            found = [self._names[address] for address in _addresses(servers) if address in self._names]
-            name = None if None in found else min((one for one in found if one), default=_plain(servers))
-            if len(set(found)) > 1:  # two clusters that this list shows to be one
-                self._names = {address: name if known in found else known for address, known in self._names.items()}
+            matching = [self._names[address] for address in _addresses(servers) if address in self._names]
+            name = (
+                None
+                if None in matching
+                else min((matching_name for matching_name in matching if matching_name), default=_plain(servers))
+            )
+            if len(set(matching)) > 1:  # two clusters that this list shows to be one
+                self._names = {address: name if current in matching else current for address, current in self._names.items()}
             self._add(servers, name)
 
     def _add(self, servers: str, name: str | None) -> None:
@@ -53,8 +57,8 @@ class ClusterNames:
 
 def _addresses(servers: str) -> list[str]:
     """Each `host:port`, without a protocol before it."""
-    return [one.strip().rpartition("://")[2].lower() for one in servers.split(",") if one.strip()]
+    return [address.strip().rpartition("://")[2].lower() for address in servers.split(",") if address.strip()]
 
 
 def _plain(servers: str) -> str:
-    return ",".join(one.strip().rpartition("://")[2] for one in servers.split(",") if one.strip())
+    return ",".join(address.strip().rpartition("://")[2] for address in servers.split(",") if address.strip())

@@ -52,11 +52,11 @@ def lineage_of(herder: RestHerder, clusters: ClusterNames, uses: Mapping[str, Us
     return joined(lineage_of_connector(herder, name, clusters, uses.get(name, ())).graph for name in herder.connectors())
 
 
-def clusters_of(herder: RestHerder, servers: str, others: Iterable[str] = ()) -> ClusterNames:
+def clusters_of(herder: RestHerder, servers: str, other_servers: Iterable[str] = ()) -> ClusterNames:
     """The clusters that configurations name. servers: the bootstrap servers of the workers; others: those of applications."""
     configs = [config_of(herder, name) for name in sorted(herder.connectors())]
     named = (how(kind, config) for config in configs for how in (read_from, written_to) for kind in ("source", "sink"))
-    return ClusterNames(servers, [*filter(None, named), *others])
+    return ClusterNames(servers, [*filter(None, named), *other_servers])
 
 
 def config_of(herder: RestHerder, connector: str) -> Config:
@@ -74,8 +74,8 @@ def lineage_of_connector(herder: RestHerder, name: str, clusters: ClusterNames, 
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
         partitions = herder.source_partitions(name) if info.type == "source" else []
-        found = of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters)
-        return replace(found, graph=with_schemas(found.graph, uses))
+        connector_lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters)
+        return replace(connector_lineage, graph=with_schemas(connector_lineage.graph, uses))
     except HeadraceError:
         return ConnectorLineage(Lineage([node], []))
 
@@ -104,17 +104,20 @@ def of_connector(
     cls = _class(config)
     there = read_from(kind, config) if kind == "sink" else written_to(kind, config)
     here = {name: topic_node(name, clusters.place(there)) for name in topics}
-    seen = [LineageEdge(node.id, connector.id, topics[n]) if kind == "sink" else LineageEdge(connector.id, node.id, topics[n])
+    links = [LineageEdge(node.id, connector.id, topics[n]) if kind == "sink" else LineageEdge(connector.id, node.id, topics[n])
             for n, node in here.items()]  # fmt: skip
     if kind == "sink":
         made_of = _targets(connector.name, cls, config, here, clusters)
         edges = [LineageEdge(connector.id, node.id) for node in made_of]
-        outside, known = list(made_of), {node.id: [one.id for one in sources] for node, sources in made_of.items() if sources}
+        outside, sources_of = (
+            list(made_of),
+            {node.id: [source.id for source in sources] for node, sources in made_of.items() if sources},
+        )
     else:
         origins, outside = _sources(connector.name, cls, config, here, partitions, clusters)
         edges = [LineageEdge(node.id, connector.id) for node in outside]
-        known = {here[topic].id: [node.id] for topic, node in origins.items()}
-    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *seen])]), known)
+        sources_of = {here[topic].id: [node.id] for topic, node in origins.items()}
+    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *links])]), sources_of)
 
 
 def _class(config: Config) -> type[Any] | None:
@@ -194,14 +197,14 @@ def _copy_of(cls: type[Any], config: Config, topic: str) -> str | None:
 def keeps_topics(config: Config) -> bool:
     """Whether the chain of a connector leaves the topics of records as they are, for certain."""
     names = [name.strip() for name in (config.get("transforms") or "").split(",") if name.strip()]
-    kept = [
+    topic_names = [
         name
         for name in names
         if config.get(f"transforms.{name}.type") not in _KEEPS_THE_TOPIC or config.get(f"transforms.{name}.route.by.field")
     ]
-    if not kept:
+    if not topic_names:
         return True
-    rows = {row.column: row.origins for row in column_rows({**config, "transforms": ",".join(kept)})}
+    rows = {row.column: row.origins for row in column_rows({**config, "transforms": ",".join(topic_names)})}
     return rows.get("topic") == [("topic", "IDENTITY")]
 
 

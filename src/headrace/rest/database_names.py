@@ -40,7 +40,7 @@ def of_jdbc(url: str) -> NamedDatabase:
     text = re.sub(r"^oracle:thin:[^@]*@/*", "oracle://", url.removeprefix("jdbc:"))
     address, *parameters = text.split(";")
     parts = urlsplit(address)  # parameters are after a semicolon, a question mark, or, of Db2, a colon
-    named = next((one.partition("=")[2] for one in parameters if one.lower().startswith("databasename=")), None)
+    named = next((parameter.partition("=")[2] for parameter in parameters if parameter.lower().startswith("databasename=")), None)
     return NamedDatabase(
         _namespace(parts.scheme, parts.netloc.rpartition("@")[2]), named or parts.path.strip("/").partition(":")[0] or None
     )
@@ -80,8 +80,8 @@ def captured_by(connector_class: str, config: Config) -> NamedDatabase | None:
         return None
     port = config.get("database.port") or _PORTS[how.scheme]
     name = (config.get("database.pdb.name") or config.get(how.database)) if how.database else None
-    found = NamedDatabase(f"{how.scheme}://{host}:{port}", name)
-    return None if "${" in f"{found}" or (how.database and not name) else found  # a placeholder names nothing
+    database = NamedDatabase(f"{how.scheme}://{host}:{port}", name)
+    return None if "${" in f"{database}" or (how.database and not name) else database  # a placeholder names nothing
 
 
 def captured_table(connector_class: str, config: Config, topic: str) -> str | None:

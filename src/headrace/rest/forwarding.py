@@ -48,9 +48,9 @@ class WorkerClient:
 
     def get(self, url: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
         """The JSON that a worker answers; as who has sent `request`. Raises RetriableError if it is not reached, or refuses."""
-        answer = self._ask("GET", url, _target(path, query), headers=_passed_on(request), timeout=_SHORT)
+        response = self._ask("GET", url, _target(path, query), headers=_passed_on(request), timeout=_SHORT)
         try:
-            return answer.json()
+            return response.json()
         except ValueError:
             raise RetriableError(f"The worker at {url} answered with something that is no JSON.") from None
 
@@ -66,7 +66,7 @@ class WorkerClient:
         self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request
     ) -> dict[str, Any]:
         """The answers by id of the worker, None of one that does not answer; all are asked side by side."""
-        asked = list(workers)
+        worker_ids = list(workers)
 
         def answer(worker_id: str) -> Any:
             try:
@@ -74,28 +74,28 @@ class WorkerClient:
             except HeadraceError:
                 return None
 
-        if not asked:
+        if not worker_ids:
             return {}
         with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
-            return dict(zip(asked, threads.map(answer, asked), strict=True))
+            return dict(zip(worker_ids, threads.map(answer, worker_ids), strict=True))
 
     def entries_from_all(
         self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """The `entries` that these workers answer together, and those that did not answer."""
         answered = self.get_from_all(workers, path, query, request)
-        entries = [entry for answer in answered.values() if answer is not None for entry in answer["entries"]]
-        return entries, [worker_id for worker_id, answer in answered.items() if answer is None]
+        entries = [entry for response in answered.values() if response is not None for entry in response["entries"]]
+        return entries, [worker_id for worker_id, response in answered.items() if response is None]
 
     def _ask(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
         try:
             # The target apart from the address, in which httpx would take a connector called `..` for a way up.
-            answer = self._client.request(method, url, extensions={"target": target}, **request)
+            response = self._client.request(method, url, extensions={"target": target}, **request)
         except httpx.HTTPError as problem:
             raise RetriableError(f"The worker at {url} could not be asked: {problem}") from None
-        if answer.is_error:
-            raise RetriableError(f"The worker at {url} answered {answer.status_code}: {answer.text[:500]}")
-        return answer
+        if response.is_error:
+            raise RetriableError(f"The worker at {url} answered {response.status_code}: {response.text[:500]}")
+        return response
 
     def forward(self, request: Request, body: bytes, problem: ElsewhereError) -> Response:
         """Send a request on to where `problem` says it belongs, and return the answer. Raises RestError 409."""
@@ -110,13 +110,13 @@ class WorkerClient:
         logs.CLIENT.debug("%s %s is for %s", request.method, raw, problem.url)
         try:
             target = {"target": _with_query(raw, query)}  # apart from the address, as in `_ask`
-            answer = self._client.request(
+            response = self._client.request(
                 request.method, problem.url, content=body, headers=_passed_on(request), extensions=target
             )
         except httpx.HTTPError as failed:
             logs.CLIENT.warning("%s %s could not be forwarded to %s: %s", request.method, raw, problem.url, failed)
             raise RestError(409, NO_LEADER) from None
-        return _handed_back(answer, request)
+        return _handed_back(response, request)
 
     def close(self) -> None:
         """End open connections."""
@@ -136,10 +136,10 @@ def _with_query(path: str, query: Sequence[tuple[str, str]]) -> bytes:
     return f"{path}?{httpx.QueryParams(list(query))}".encode("ascii")
 
 
-def _handed_back(answer: httpx.Response, request: Request) -> Response:
-    kept = {name: value for name in _HANDED_BACK if (value := answer.headers.get(name)) is not None}
-    if location := kept.get("location"):  # a connector that was made is shown by this worker, too
-        kept["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
-    if not answer.content:
-        return responses.done(answer.status_code)
-    return Response(answer.content, answer.status_code, headers=kept)
+def _handed_back(response: httpx.Response, request: Request) -> Response:
+    headers = {name: value for name in _HANDED_BACK if (value := response.headers.get(name)) is not None}
+    if location := headers.get("location"):  # a connector that was made is shown by this worker, too
+        headers["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
+    if not response.content:
+        return responses.done(response.status_code)
+    return Response(response.content, response.status_code, headers=headers)

@@ -77,8 +77,8 @@ class LogLevels:
         return {namespace: self._root.manager.getLogger(namespace), **below}
 
     def _loggers(self) -> dict[str, logging.Logger]:
-        known = dict(self._root.manager.loggerDict)
-        return {ROOT: self._root, **{n: logger for n, logger in known.items() if isinstance(logger, logging.Logger)}}
+        loggers = dict(self._root.manager.loggerDict)
+        return {ROOT: self._root, **{n: logger for n, logger in loggers.items() if isinstance(logger, logging.Logger)}}
 
     def _describe(self, name: str, logger: logging.Logger) -> dict[str, Any]:
         return {"level": _name(logger.getEffectiveLevel()), "last_modified": self._modified.get(name)}

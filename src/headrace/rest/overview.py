@@ -200,7 +200,7 @@ def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) 
         "counts": snapshot.counts,
         "states": snapshot.states(),
         "not_reached": list(snapshot.not_reached),
-        "clusters_away": [asdict(one) for one in snapshot.away],
+        "clusters_away": [asdict(cluster) for cluster in snapshot.away],
         "matching": len(chosen),
         "page": query.page,
         "pages": max(1, -(-len(chosen) // PER_PAGE)),
@@ -262,8 +262,8 @@ def _away(herder: RestHerder, rows: Sequence[OverviewRow], figures: Mapping[str,
     """The clusters that give no answer."""
     away: dict[str, ClusterAway] = {}
     for row in rows:
-        known = figures.get(row.name, ConnectorFigures())
-        silent = (known.silent_since_ms, known.target_silent_since_ms)
+        connector_figures = figures.get(row.name, ConnectorFigures())
+        silent = (connector_figures.silent_since_ms, connector_figures.target_silent_since_ms)
         if silent == (None, None):
             continue
         for side, (cluster, since_ms) in enumerate(zip(_clusters(row.type, herder.info(row.name).config), silent, strict=True)):
@@ -271,7 +271,7 @@ def _away(herder: RestHerder, rows: Sequence[OverviewRow], figures: Mapping[str,
                 before = away.get(cluster, ClusterAway(cluster, since_ms, 0, 0))
                 counts = before.connectors + (side == 0), before.writers + (side == 1)
                 away[cluster] = ClusterAway(cluster, min(before.since_ms, since_ms), *counts)
-    return sorted(away.values(), key=lambda one: (one.since_ms, one.cluster))
+    return sorted(away.values(), key=lambda cluster: (cluster.since_ms, cluster.cluster))
 
 
 def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clusters: tuple[str, str]) -> str:
@@ -316,9 +316,9 @@ def causes(trace: str) -> list[str]:
 def named_in(trace: str) -> list[tuple[str, str]]:
     """What a trace names that one can look for, as far as it names any: the record, the step of the chain, and settings."""
     failed = _RECORD.search(trace)
-    found = [("Record", failed["origin"]), ("Step", failed["step"])] if failed else []
+    labels = [("Record", failed["origin"]), ("Step", failed["step"])] if failed else []
     settings = dict.fromkeys(match["invalid"] or match["missing"] for match in _SETTING.finditer(trace))
-    return [*found, *(("Setting", name) for name in settings)]
+    return [*labels, *(("Setting", name) for name in settings)]
 
 
 def _topics(herder: RestHerder, name: str) -> list[str]:

@@ -109,14 +109,14 @@ class Resource:
         """Decorator: answer DELETE."""
         return self._route("DELETE", path, route)
 
-    def mount(self, app: FastAPI, herder: RestHerder, others: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
+    def mount(self, app: FastAPI, herder: RestHerder, worker_client: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
         """Add the routes to an app, working on this herder; others: the workers that requests may be for; limit_s: seconds that
         a call may take.
         """
         for route in self.routes:
             app.add_api_route(
                 route.path,
-                _endpoint(route, herder, others, route.limit_s or limit_s, self.early),
+                _endpoint(route, herder, worker_client, route.limit_s or limit_s, self.early),
                 methods=[route.method],
                 name=route.name,
                 description=inspect.getdoc(route.handler),
@@ -133,7 +133,7 @@ class Resource:
 
 
 def _endpoint(
-    route: Route, herder: RestHerder, others: WorkerClient, limit_s: float, early: bool
+    route: Route, herder: RestHerder, worker_client: WorkerClient, limit_s: float, early: bool
 ) -> Callable[..., Awaitable[Response]]:
     declared = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in declared}
@@ -153,21 +153,23 @@ def _endpoint(
                 # A thread that comes too late continues until the call in it returns; its result is dropped.
                 return await run_sync(partial(route.handler, herder, **parameters), abandon_on_cancel=True)
             except ElsewhereError as problem:
-                return await _forward(others, request, problem)
+                return await _forward(worker_client, request, problem)
             except Exception as problem:
                 return responses.failure(request, problem)
         return route.late(herder)
 
     # FastAPI reads parameters from the signature: the request, and the handler's without the herder.
     first = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-    rest = [p.replace(kind=p.KEYWORD_ONLY) for p in declared if p.name != "request"]
-    endpoint.__signature__ = inspect.Signature([first, *rest], return_annotation=Response)  # type: ignore[attr-defined]
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in declared if p.name != "request"]
+    endpoint.__signature__ = inspect.Signature([first, *parameters], return_annotation=Response)  # type: ignore[attr-defined]
     return endpoint
 
 
-async def _forward(others: WorkerClient, request: Request, elsewhere: ElsewhereError) -> Response:
+async def _forward(worker_client: WorkerClient, request: Request, elsewhere: ElsewhereError) -> Response:
     try:
-        return await run_sync(partial(others.forward, request, await read_bytes(request), elsewhere), abandon_on_cancel=True)
+        return await run_sync(
+            partial(worker_client.forward, request, await read_bytes(request), elsewhere), abandon_on_cancel=True
+        )
     except Exception as problem:
         return responses.failure(request, problem)
 

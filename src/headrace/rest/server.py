@@ -40,7 +40,7 @@ class RestServer:
         self,
         herder: RestHerder,
         worker_config: WorkerConfig,
-        others: WorkerClient | None = None,
+        worker_client: WorkerClient | None = None,
         limit_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         """Read the settings; others: the other workers; limit_s: seconds that the herder may take for one request.
@@ -51,12 +51,12 @@ class RestServer:
         self._sampler = Sampler(herder)
         self.reported = StreamsReports()
         """What streams applications have reported to this worker."""
-        self._own_client = None if others else WorkerClient(worker_config.rest_scheme())
-        others = others or self._own_client
-        main = create_app(herder, worker_config, others, limit_s, self.reported)
+        self._own_client = None if worker_client else WorkerClient(worker_config.rest_scheme())
+        worker_client = worker_client or self._own_client
+        main = create_app(herder, worker_config, worker_client, limit_s, self.reported)
         self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
         admin_listeners = worker_config.admin_listening()
-        admin = create_admin_app(herder, worker_config, others, limit_s, self.reported) if admin_listeners else main
+        admin = create_admin_app(herder, worker_config, worker_client, limit_s, self.reported) if admin_listeners else main
         self._admin = self._services(admin, admin_listeners or [], tls.ADMIN_LISTENERS)
 
     def _services(self, app: FastAPI, listeners: Sequence[ListenerAddress], prefix: str) -> list[_Service]:

@@ -83,10 +83,10 @@ class StreamsCommands:
 
         One that it has said nothing about is handed over again, as the answer may have been lost: it runs each once, by its id.
         """
-        said = {result["id"]: result for result in results}
+        results_by_id = {result["id"]: result for result in results}
         due = []
         with self._lock:
-            self._update(lambda command: self._late(self._heard(command, application, instance, said)))
+            self._update(lambda command: self._late(self._heard(command, application, instance, results_by_id)))
             for n, command in enumerate(self._commands):
                 if (command.application, command.instance) == (application, instance) and command.state in (WAITING, SENT):
                     self._commands[n] = replace(command, state=SENT)
@@ -103,11 +103,11 @@ class StreamsCommands:
         self._commands = deque(map(change, self._commands), _MOST)
 
     def _heard(
-        self, command: StreamsCommand, application: str, instance: str, said: Mapping[str, Mapping[str, Any]]
+        self, command: StreamsCommand, application: str, instance: str, results_by_id: Mapping[str, Mapping[str, Any]]
     ) -> StreamsCommand:
-        if (command.application, command.instance) != (application, instance) or command.id not in said:
+        if (command.application, command.instance) != (application, instance) or command.id not in results_by_id:
             return command
-        result = said[command.id]
+        result = results_by_id[command.id]
         state = DONE if result["ok"] else FAILED
         return replace(command, state=state, message=result["message"], topics=tuple(result["topics"]))
 
@@ -123,10 +123,10 @@ def instance_for(application: str, request: CommandRequest, instances: Iterable[
 
     instances: of all applications, with their last reports. Raises NotFoundError, RestError 409.
     """
-    known = [instance for instance in instances if instance["application"] == application]
-    if not known:
+    application_instances = [instance for instance in instances if instance["application"] == application]
+    if not application_instances:
         raise NotFoundError(f"No application '{application}' has reported to a worker in the last quarter of an hour.")
-    able = [instance for instance in known if state_of(instance) not in (*ENDED, SILENT)]
+    able = [instance for instance in application_instances if state_of(instance) not in (*ENDED, SILENT)]
     if not able:
         raise RestError(409, f"No instance of '{application}' runs: whoever is asked has to report.")
     preferred = (

@@ -48,11 +48,11 @@ class StreamsReports:
         """The last reports, with `application`, `instance` and how long ago it was, `age_ms`."""
         with self._lock:
             self._forget()
-            known = sorted(self._reports.items())
+            reports = sorted(self._reports.items())
             now = self.now_ms()
         return [
             {"application": application, "instance": instance, "age_ms": now - at, **report}
-            for (application, instance), (at, report) in known
+            for (application, instance), (at, report) in reports
         ]
 
     def _forget(self) -> None:
@@ -84,11 +84,15 @@ class GroupReports:
         workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
         answered = self.others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
         there = {herder.worker_id: {"instances": self.own.instances(), "commands": commands}}
-        there |= {worker_id: answer for worker_id, answer in answered.items() if answer}
+        there |= {worker_id: response for worker_id, response in answered.items() if response}
         return Reported(
-            [{**instance, "reported_to": worker_id} for worker_id, answer in there.items() for instance in answer["instances"]],
-            [command for answer in there.values() for command in answer.get("commands", ())],
-            [worker_id for worker_id, answer in answered.items() if answer is None],
+            [
+                {**instance, "reported_to": worker_id}
+                for worker_id, response in there.items()
+                for instance in response["instances"]
+            ],
+            [command for response in there.values() for command in response.get("commands", ())],
+            [worker_id for worker_id, response in answered.items() if response is None],
         )
 
 
@@ -103,7 +107,7 @@ def applications(instances: Iterable[Mapping[str, Any]], commands: Iterable[Json
     """The applications of these instances (as `instances` gives them), those in trouble first. Of an instance that reported to
     several workers the newest report counts. commands: what any of them have been asked to do.
     """
-    asked = sorted(commands, key=lambda command: -command["asked_ms"])
+    newest_first = sorted(commands, key=lambda command: -command["asked_ms"])
     newest: dict[tuple[str, str], Json] = {}
     for instance in sorted(instances, key=lambda instance: -instance["age_ms"]):
         newest[instance["application"], instance["instance"]] = {**instance, "state": state_of(instance)}
@@ -111,7 +115,7 @@ def applications(instances: Iterable[Mapping[str, Any]], commands: Iterable[Json
     for (application, _), instance in sorted(newest.items()):
         by_application.setdefault(application, []).append(instance)
     folded = [
-        {**_application(name, some), "commands": [command for command in asked if command["application"] == name][:_SHOWN]}
+        {**_application(name, some), "commands": [command for command in newest_first if command["application"] == name][:_SHOWN]}
         for name, some in by_application.items()
     ]
     return sorted(folded, key=lambda application: (_WORST.index(application["state"]), application["application"]))

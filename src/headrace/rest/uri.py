@@ -62,14 +62,14 @@ def _decode_segment(segment: bytes, only: bool) -> str:
 
 def first_values(query: bytes) -> bytes:
     """Return the query with the first value of each parameter alone, which is the one that JAX-RS reads; `expand` is a list."""
-    seen: set[bytes] = set()
-    kept = []
+    names_seen: set[bytes] = set()
+    first_pairs = []
     for part in query.split(b"&"):
         name = unquote_to_bytes(part.partition(b"=")[0].replace(b"+", b" "))
-        if name not in seen or name in _LISTS:
-            kept.append(part)
-        seen.add(name)
-    return b"&".join(kept)
+        if name not in names_seen or name in _LISTS:
+            first_pairs.append(part)
+        names_seen.add(name)
+    return b"&".join(first_pairs)
 
 
 def restore(segment: str) -> str:

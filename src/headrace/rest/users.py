@@ -38,8 +38,8 @@ class Users:
         if name is None or password is None:
             return None
         digest = hmac.digest(self._secret, f"{len(name)}:{name}{password}".encode("utf-8", "surrogatepass"), "sha256")
-        if (known := self._known.get(digest)) is not None:
-            return known
+        if (user_roles := self._known.get(digest)) is not None:
+            return user_roles
         user = self._users.get(name)
         right = passwords.fits(password, user.hash_text if user else self._nobody)
         if user is None or not right:
@@ -72,8 +72,8 @@ def read_users(file: Path) -> Users:
 
 
 def _user(line: str) -> tuple[str, User]:
-    name, equals, rest = line.partition("=")
-    roles, colon, hash_text = rest.partition(":")
+    name, equals, value = line.partition("=")
+    roles, colon, hash_text = value.partition(":")
     if not (equals and colon and name.strip() and ":" not in name):
         raise ConfigError("expected user=role[,role]:hash, the user's name without a colon.")
     known_roles = [role for role in Role if role.name.lower() in {text.strip() for text in roles.split(",")}]

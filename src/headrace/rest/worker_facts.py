@@ -79,8 +79,8 @@ def _jvm() -> dict[str, int] | None:
 class GroupWorkers:
     """The workers of the group; each is asked what it is."""
 
-    def __init__(self, others: WorkerClient) -> None:
-        self._others = others
+    def __init__(self, worker_client: WorkerClient) -> None:
+        self._worker_client = worker_client
 
     def body(self, herder: RestHerder, request: Request) -> dict[str, Any]:
         """The answer of `GET /headrace/workers`. request: of the user who asks."""
@@ -90,9 +90,9 @@ class GroupWorkers:
         except HeadraceError as error:
             members, problem = [herder.worker_id], f"The group's members are not known: {error}"
         loads = _loads(herder)
-        known = [*members, *sorted(loads.keys() - set(members))]
-        others = [worker for worker in known if worker != herder.worker_id]
-        facts = self._others.get_from_all(others, ["headrace", "worker"], {}, request)
+        worker_ids = [*members, *sorted(loads.keys() - set(members))]
+        other_workers = [worker for worker in worker_ids if worker != herder.worker_id]
+        facts = self._worker_client.get_from_all(other_workers, ["headrace", "worker"], {}, request)
         facts[herder.worker_id] = worker_facts(herder)
         rows = [
             WorkerRow(
@@ -101,7 +101,7 @@ class GroupWorkers:
                 *loads.get(worker, (0, 0, 0)),
                 facts[worker],
             )
-            for worker in known
+            for worker in worker_ids
         ]
         return {"workers": [asdict(row) for row in rows], "problem": problem}
 

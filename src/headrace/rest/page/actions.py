@@ -29,8 +29,8 @@ def confirm(call: Call) -> Response:
     chosen = [rows[name] for name in names if name in rows]
     hit = [row for row in chosen if _hits(action, row)]
     title, meaning = _WORDS[action]
-    spared, gone, back = len(chosen) - len(hit), [name for name in names if name not in rows], call.field("back")
-    return call.page("confirm.html", action=action, title=title, meaning=meaning, hit=hit, spared=spared, gone=gone, back=back)
+    spared, deleted, back = len(chosen) - len(hit), [name for name in names if name not in rows], call.field("back")
+    return call.page("confirm.html", action=action, title=title, meaning=meaning, hit=hit, spared=spared, gone=deleted, back=back)
 
 
 def _hits(action: str, row: OverviewRow) -> bool:
@@ -47,8 +47,13 @@ def act(call: Call) -> Response:
     action, names = _asked(call)
     if action == DELETE:
         return _delete(call, names)
-    found = call.ask_json("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
-    return _told(call, _WORDS[action][0], {one["name"]: one["message"] for one in found["connectors"] if not one["done"]}, names)
+    results = call.ask_json("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
+    return _told(
+        call,
+        _WORDS[action][0],
+        {result["name"]: result["message"] for result in results["connectors"] if not result["done"]},
+        names,
+    )
 
 
 def _delete(call: Call, names: Sequence[str]) -> Response:
@@ -62,9 +67,9 @@ def _delete(call: Call, names: Sequence[str]) -> Response:
     return response
 
 
-def _told(call: Call, what: str, failed: Mapping[str, str], names: Sequence[str]) -> Response:
+def _told(call: Call, action: str, failed: Mapping[str, str], names: Sequence[str]) -> Response:
     count = len(names) - len(failed)
-    done = f"{what}: asked for {count} connector{'' if count == 1 else 's'}."
+    done = f"{action}: asked for {count} connector{'' if count == 1 else 's'}."
     sentence = " ".join([*([done] if count or not failed else []), *(f"{name}: {message}" for name, message in failed.items())])
     return call.message(sentence, ok=not failed, then=CHANGED)
 

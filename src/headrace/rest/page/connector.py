@@ -49,7 +49,7 @@ def _common(call: Call, name: str) -> dict[str, Any]:
         "name": name,
         "status": status,
         "row": row,
-        "failures": [(what, part) for what, part in parts if part["state"] == FAILED],
+        "failures": [(title, part) for title, part in parts if part["state"] == FAILED],
         "not_reached": [worker for worker in snapshot.not_reached if row is None or worker in row.workers],
     }
 
@@ -69,9 +69,9 @@ def _config(call: Call, name: str) -> dict[str, Any]:
 
 def charts(call: Call) -> Response:
     """Records per second and ages of the last hour; the workers of its tasks are asked, so the page loads it after itself."""
-    found = call.ask_json("GET", "headrace", "connectors", call.query("name"), "figures")
-    times, rates, ages = ([sample[what] for sample in found["samples"]] for what in ("time_ms", "rate", "age_ms"))
-    return call.page("connector_charts.html", found=found, times=times, rates=rates, ages=ages)
+    figures = call.ask_json("GET", "headrace", "connectors", call.query("name"), "figures")
+    times, rates, ages = ([sample[field] for sample in figures["samples"]] for field in ("time_ms", "rate", "age_ms"))
+    return call.page("connector_charts.html", found=figures, times=times, rates=rates, ages=ages)
 
 
 def lag(call: Call) -> Response:
@@ -87,9 +87,9 @@ def lag(call: Call) -> Response:
 def topics(call: Call) -> Response:
     """Its topics, and whether they still are as its rules say; the cluster is asked, so the page loads it after itself."""
     reply = call.ask("GET", "headrace", "connectors", call.query("name"), "topics", "drift")
-    found = reply.json if reply.ok else {"topics": [], "drift": []}
-    ruled = any(one["group"] for one in found["topics"])
-    return call.page("connector_topics.html", found=found, ruled=ruled, sentence="" if reply.ok else reply.message)
+    body = reply.json if reply.ok else {"topics": [], "drift": []}
+    ruled = any(topic["group"] for topic in body["topics"])
+    return call.page("connector_topics.html", found=body, ruled=ruled, sentence="" if reply.ok else reply.message)
 
 
 def log(call: Call) -> Response:

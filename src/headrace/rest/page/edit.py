@@ -112,7 +112,7 @@ def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
     reply = call.ask("PUT", *path, body=config)
     if not reply.ok:
         return {_CLASS: [reply.message]}
-    values = [one["value"] for one in reply.json["configs"]]
+    values = [config["value"] for config in reply.json["configs"]]
     errors = {value["name"]: value["errors"] for value in values if value["errors"]}
     return errors | ({"name": ["Give the connector a name."]} if not draft.name else {})
 
@@ -122,9 +122,9 @@ def review(call: Call) -> Response:
     draft = _draft(call)
     errors = _errors(call, draft)
     running = _running(call, draft)
-    wanted = _restored(call, draft)
-    secrets = call.secrets(wanted.get(_CLASS))
-    diff = compare(draft.name, running, wanted).masked(secrets)
+    desired = _restored(call, draft)
+    secrets = call.secrets(desired.get(_CLASS))
+    diff = compare(draft.name, running, desired).masked(secrets)
     return call.page(
         "edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False),
         base=_digest(running) if running is not None else "",
@@ -152,13 +152,13 @@ def apply(call: Call) -> Response:
 
 def preview(call: Call) -> Response:
     """The newest records of the source through the chain, step by step; nothing is deployed."""
-    draft, wanted = _draft(call), call.field("live", "3")
-    live = int(wanted) if wanted.isdecimal() else 0
+    draft, limit = _draft(call), call.field("live", "3")
+    live = int(limit) if limit.isdecimal() else 0
     if not 1 <= live <= _MOST_LIVE:
-        raise BadRequestError(f"Preview takes 1 to {_MOST_LIVE} records, not {wanted!r}.")
+        raise BadRequestError(f"Preview takes 1 to {_MOST_LIVE} records, not {limit!r}.")
     reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": live})
-    found = reply.json if reply.ok else {"records": []}
-    return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
+    body = reply.json if reply.ok else {"records": []}
+    return call.page("edit_preview.html", found=body, sentence="" if reply.ok else reply.message)
 
 
 def _draft(call: Call) -> Draft:
@@ -183,12 +183,12 @@ def _from_rows(keys: Sequence[str], values: Sequence[str], running: Mapping[str,
 def from_json(text: str) -> Settings:
     """A configuration that was typed as JSON. Raises BadRequestError."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError as error:
         raise BadRequestError(f"This is not JSON: {error}.") from None
-    if not isinstance(found, dict) or any(isinstance(value, dict | list) for value in found.values()):
+    if not isinstance(content, dict) or any(isinstance(value, dict | list) for value in content.values()):
         raise BadRequestError('A configuration is one JSON object: {"setting": "value", …}.')
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in content.items() if value is not None}
     return {key: value for key, value in texts.items() if key != "name"}
 
 
@@ -209,10 +209,10 @@ def restored(edited: Settings, running: Mapping[str, str | None]) -> Settings:
     """An edited configuration with the secrets of the one that runs. Raises BadRequestError for one that is not there."""
     config = {}
     for key, value in edited.items():
-        known = running.get(key) if value == HIDDEN else value
-        if known is None:
+        original = running.get(key) if value == HIDDEN else value
+        if original is None:
             raise BadRequestError(f"{key} is {HIDDEN}, which stands for a value that runs; there is none: write it.")
-        config[key] = known
+        config[key] = original
     return config
 
 

@@ -41,45 +41,45 @@ def groups_of(config: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -
     """The form of a configuration; configs: what validation says of each setting that is known. Common settings come first, then
     groups in which something has to be set.
     """
-    known = {one["definition"]["name"]: one for one in configs if one["definition"]["name"] != "name"}
+    by_name = {config["definition"]["name"]: config for config in configs if config["definition"]["name"] != "name"}
     by_group: dict[str, list[str]] = {_COMMON: []}
-    for key in dict.fromkeys([*known, *config]):
-        by_group.setdefault(_group(key, known.get(key)), []).append(key)
+    for key in dict.fromkeys([*by_name, *config]):
+        by_group.setdefault(_group(key, by_name.get(key)), []).append(key)
     if _OTHER in by_group:
         by_group[_OTHER] = by_group.pop(_OTHER)  # at the end
-    needed = {name: any(_is_needed(known.get(key)) for key in keys) for name, keys in by_group.items()}
+    needed = {name: any(_is_needed(by_name.get(key)) for key in keys) for name, keys in by_group.items()}
     names = sorted(by_group, key=lambda name: (name != _COMMON, name == _OTHER, not needed[name]))
-    found, at = [], 0
+    groups, at = [], 0
     for name in names:
-        shown = [key for key in by_group[name] if key in config or _stands_out(known.get(key))]
+        shown = [key for key in by_group[name] if key in config or _stands_out(by_name.get(key))]
         keys = [*shown, *(key for key in by_group[name] if key not in shown)]
-        rows = [_row(at + n, key, config.get(key, ""), known) for n, key in enumerate(keys)]
-        found.append(EditGroup(name, rows[: len(shown)], rows[len(shown) :]))
+        rows = [_row(at + n, key, config.get(key, ""), by_name) for n, key in enumerate(keys)]
+        groups.append(EditGroup(name, rows[: len(shown)], rows[len(shown) :]))
         at += len(rows)
-    return [group for group in found if group.rows or group.more]
+    return [group for group in groups if group.rows or group.more]
 
 
-def _group(key: str, one: Mapping[str, Any] | None) -> str:
+def _group(key: str, config: Mapping[str, Any] | None) -> str:
     if key.startswith("topic.creation."):
         return _TOPIC_CREATION
-    return (one["definition"]["group"] if one else None) or _OTHER
+    return (config["definition"]["group"] if config else None) or _OTHER
 
 
-def _is_needed(one: Mapping[str, Any] | None) -> bool:
-    return one is not None and one["definition"]["required"]
+def _is_needed(config: Mapping[str, Any] | None) -> bool:
+    return config is not None and config["definition"]["required"]
 
 
-def _stands_out(one: Mapping[str, Any] | None) -> bool:
-    if one is None or one["definition"]["name"].endswith(_PLUGIN_VERSION):
+def _stands_out(config: Mapping[str, Any] | None) -> bool:
+    if config is None or config["definition"]["name"].endswith(_PLUGIN_VERSION):
         return False
-    return one["definition"]["importance"] == "HIGH" or (_is_needed(one) and not one["value"]["value"])
+    return config["definition"]["importance"] == "HIGH" or (_is_needed(config) and not config["value"]["value"])
 
 
-def _row(at: int, key: str, value: str, known: Mapping[str, Mapping[str, Any]]) -> EditRow:
-    if (one := known.get(key)) is None:
-        owners = (other for other in known if key.startswith(other + "."))
+def _row(at: int, key: str, value: str, by_name: Mapping[str, Mapping[str, Any]]) -> EditRow:
+    if (config := by_name.get(key)) is None:
+        owners = (prefix_owner for prefix_owner in by_name if key.startswith(prefix_owner + "."))
         return EditRow(at, key, value, None, (), max(owners, key=len, default=None))
-    definition, recommended = one["definition"], one["value"]["recommended_values"]
+    definition, recommended = config["definition"], config["value"]["recommended_values"]
     if not recommended and definition["type"] == "BOOLEAN":
         recommended = ("true", "false")
     return EditRow(at, key, value, definition, recommended)

@@ -14,8 +14,8 @@ _LINES = "200"
 def history(call: Call) -> Response:
     """The states of a connector and its tasks, newest first."""
     name = call.query("name")
-    found = call.ask_json("GET", "headrace", "connectors", name, "history", query={"lines": _LINES})
-    return call.renewed("connector_history.html", name=name, found=found)
+    body = call.ask_json("GET", "headrace", "connectors", name, "history", query={"lines": _LINES})
+    return call.renewed("connector_history.html", name=name, found=body)
 
 
 def audit(call: Call) -> Response:
@@ -23,8 +23,8 @@ def audit(call: Call) -> Response:
     query = {"lines": _LINES, "connector": call.query("connector"), "user": call.query("user")}
     reply = call.ask("GET", "headrace", "audit", query=query)
     sentence = "" if reply.ok else reply.message
-    found = reply.json if reply.ok else {"durable": True, "entries": []}
-    return call.page("audit.html", found=found, sentence=sentence, asked=query)
+    body = reply.json if reply.ok else {"durable": True, "entries": []}
+    return call.page("audit.html", found=body, sentence=sentence, asked=query)
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {

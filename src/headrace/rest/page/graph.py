@@ -16,18 +16,18 @@ def graph(call: Call) -> Response:
     """The whole graph, or what a connector or a topic reaches."""
     query = {name: call.query(name) for name in ("connector", "topic", "application")}
     query["columns"] = "true" if query["connector"] else ""
-    found = call.ask_json("GET", "headrace", "lineage", query=query)
-    nodes = [LineageNode(**node) for node in found["nodes"]]
-    edges = [LineageEdge(**edge) for edge in found["edges"]]
+    lineage = call.ask_json("GET", "headrace", "lineage", query=query)
+    nodes = [LineageNode(**node) for node in lineage["nodes"]]
+    edges = [LineageEdge(**edge) for edge in lineage["edges"]]
     joined = {end for edge in edges for end in (edge.source, edge.target)}
     alone = [] if query["connector"] else [node for node in nodes if node.id not in joined]  # they would bury the others
     alone.sort(key=lambda node: node.state != FAILED)
     drawn = [node for node in nodes if node not in alone]
     drawing = draw(Lineage(drawn, edges)) if len(drawn) <= MOST_NODES else None
-    columns = [row for row in found["columns"] if row["connector"] == query["connector"]]
+    columns = [row for row in lineage["columns"] if row["connector"] == query["connector"]]
     return call.page(
         "graph.html", drawing=drawing, nodes=drawn, alone=alone, asked=query, most=MOST_NODES, box=(WIDTH, HEIGHT),
-        columns=columns, not_reached=found["not_reached"],
+        columns=columns, not_reached=lineage["not_reached"],
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def _acyclic(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str
 def _layers(names: Sequence[str], before: dict[str, list[str]]) -> list[list[str]]:
     depth = dict.fromkeys(names, 0)
     for _ in names:  # as often as the longest path is long, at most
-        deeper = {name: max((depth[one] + 1 for one in before[name]), default=0) for name in names}
+        deeper = {name: max((depth[neighbour] + 1 for neighbour in before[name]), default=0) for name in names}
         if deeper == depth:
             break
         depth = deeper
@@ -116,8 +116,10 @@ def _ordered(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> list[
     for sweep in range(_SWEEPS):
         side = 1 if sweep % 2 else -1  # the neighbours to the right, or to the left
         for n in range(len(layers))[::-side]:
-            beside = {name: [place[one] for one in near[name] if (depth[one] - n) * side > 0] for name in layers[n]}
-            centre = {name: sum(found) / len(found) if found else place[name] for name, found in beside.items()}
+            beside = {
+                name: [place[neighbour] for neighbour in near[name] if (depth[neighbour] - n) * side > 0] for name in layers[n]
+            }
+            centre = {name: sum(places) / len(places) if places else place[name] for name, places in beside.items()}
             stand(n, sorted(layers[n], key=centre.__getitem__))
     return layers
 

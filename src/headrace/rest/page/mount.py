@@ -73,8 +73,8 @@ class _Route:
                 if request.method != "GET":  # what was asked meanwhile may be from before the change
                     self.pending.forget()
         key, pending = (str(request.url), call.caller, request.headers.get("x-seen")), self.pending.here()
-        answer = await pending.answer(key, lambda: self._answer(call, pending.limiter))
-        return answer or await run_sync(
+        response = await pending.answer(key, lambda: self._answer(call, pending.limiter))
+        return response or await run_sync(
             lambda: call.page("part_late.html", headers=_LATE, who=self.waits_for, seconds=PATIENCE_S)
         )
 

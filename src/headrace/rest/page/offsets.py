@@ -29,12 +29,14 @@ def show(call: Call) -> Response:
     """The committed offsets; the cluster is asked, so the page loads it after itself."""
     name = call.query("name")
     try:
-        found, sentence = call.ask_json("GET", "connectors", name, "offsets")["offsets"], ""
+        current, sentence = call.ask_json("GET", "connectors", name, "offsets")["offsets"], ""
     except HeadraceError as error:
-        found, sentence = [], sentence_of(error)
+        current, sentence = [], sentence_of(error)
     stopped, info = _state(call, name) == "STOPPED", call.herder.info(name)
     group = group_of(name, {key: value or "" for key, value in info.config.items()}) if info.type == "sink" else None
-    return call.page("offsets.html", name=name, found=found, sentence=sentence, stopped=stopped, edit=_lines(found), group=group)
+    return call.page(
+        "offsets.html", name=name, found=current, sentence=sentence, stopped=stopped, edit=_lines(current), group=group
+    )
 
 
 def _state(call: Call, name: str) -> str:
@@ -42,24 +44,24 @@ def _state(call: Call, name: str) -> str:
     return reply.json["connector"]["state"] if reply.ok else ""
 
 
-def _lines(found: Offsets) -> str:
+def _lines(entries: Offsets) -> str:
     """One partition a line, so that an edit is one line, too."""
-    return "[\n" + ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in found) + "\n]"
+    return "[\n" + ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]"
 
 
 def review(call: Call) -> Response:
     """What an edit would change."""
     name = call.field("name")
-    wanted = _parsed(call.field("offsets"))
+    desired = _parsed(call.field("offsets"))
     running: Offsets = call.ask_json("GET", "connectors", name, "offsets")["offsets"]
-    changes = changed(running, wanted)
+    changes = changed(running, desired)
     body = [{"partition": change.partition, "offset": change.new} for change in changes]
     return call.page("offsets_review.html", name=name, changes=changes, body=json.dumps(body, ensure_ascii=False))
 
 
-def changed(running: Offsets, wanted: Offsets) -> list[OffsetChangeRow]:
+def changed(running: Offsets, desired: Offsets) -> list[OffsetChangeRow]:
     """The partitions whose offset differs; one that is no longer there loses its offset."""
-    old, new = ({_key(entry): entry for entry in entries} for entries in (running, wanted))
+    old, new = ({_key(entry): entry for entry in entries} for entries in (running, desired))
     rows = [OffsetChangeRow(entry["partition"], _offset(old.get(key)), _offset(entry)) for key, entry in new.items()]
     rows += [OffsetChangeRow(entry["partition"], _offset(entry), None) for key, entry in old.items() if key not in new]
     return [row for row in rows if row.old != row.new]
@@ -77,8 +79,8 @@ def apply(call: Call) -> Response:
     """Set the offsets."""
     name = call.field("name")
     body = {"offsets": _parsed(call.field("offsets"))}
-    said = call.ask_json("PATCH", "connectors", name, "offsets", body=body)["message"]
-    return call.message(said, ok=True, then="offsets-changed")
+    message = call.ask_json("PATCH", "connectors", name, "offsets", body=body)["message"]
+    return call.message(message, ok=True, then="offsets-changed")
 
 
 def confirm_reset(call: Call) -> Response:
@@ -92,19 +94,19 @@ def confirm_reset(call: Call) -> Response:
 
 def reset(call: Call) -> Response:
     """Forget all offsets."""
-    said = call.ask_json("DELETE", "connectors", call.field("name"), "offsets")["message"]
-    return call.message(said, ok=True, then="offsets-changed")
+    message = call.ask_json("DELETE", "connectors", call.field("name"), "offsets")["message"]
+    return call.message(message, ok=True, then="offsets-changed")
 
 
 def _parsed(text: str) -> Offsets:
     """Raises BadRequestError."""
     try:
-        found = json.loads(text)
+        entries = json.loads(text)
     except ValueError as error:
         raise BadRequestError(f"These offsets are not JSON: {error}.") from None
-    if not isinstance(found, list) or not all(isinstance(entry, dict) and "partition" in entry for entry in found):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "partition" in entry for entry in entries):
         raise BadRequestError('Offsets are a list of {"partition": {…}, "offset": {…}}.')
-    return found
+    return entries
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {

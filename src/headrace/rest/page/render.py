@@ -85,10 +85,10 @@ def line(values: Sequence[float | None], width: int, height: int, most: int = 0)
     Where a value is not known (None) the line is interrupted; one that stands alone is a dash. most: for how many values the
     width is; fewer end at the right, where now is. 0: for those that there are.
     """
-    known = [value for value in values if value is not None]
-    if not known or len(values) < 2:
+    numbers = [value for value in values if value is not None]
+    if not numbers or len(values) < 2:
         return ""
-    top, step = max(*known, 1e-9), width / (max(len(values), most) - 1)
+    top, step = max(*numbers, 1e-9), width / (max(len(values), most) - 1)
     first = width - step * (len(values) - 1)
     path, drawn = "", False
     for i, value in enumerate(values):

@@ -25,21 +25,21 @@ def rows(call: Call) -> Response:
 
 def application(call: Call) -> Response:
     """One application. Raises NotFoundError."""
-    shown, answer = _application(call, call.query("application"))
+    shown, response = _application(call, call.query("application"))
     graph = picture(shown)
     drawing = draw(graph) if len(graph.nodes) <= MOST_NODES else None
     return call.renewed(
-        "streams_application.html", found=shown, not_reached=answer["not_reached"], drawing=drawing, box=(WIDTH, HEIGHT)
+        "streams_application.html", found=shown, not_reached=response["not_reached"], drawing=drawing, box=(WIDTH, HEIGHT)
     )
 
 
 def _application(call: Call, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """An application, and the answer that it is in. Raises NotFoundError."""
-    answer = call.ask_json("GET", "headrace", "streams")
-    shown = next((entry for entry in answer["applications"] if entry["application"] == name), None)
+    response = call.ask_json("GET", "headrace", "streams")
+    shown = next((entry for entry in response["applications"] if entry["application"] == name), None)
     if shown is None:
         raise NotFoundError(f"No application '{name}' has reported to a worker in the last quarter of an hour.")
-    return shown, answer
+    return shown, response
 
 
 def confirm(call: Call) -> Response:
@@ -56,10 +56,10 @@ def confirm(call: Call) -> Response:
 
 def command(call: Call) -> Response:
     """Ask an application for it; what becomes of it is shown with the application."""
-    name, asked = call.field("application"), call.field("command")
-    if asked not in _COMMANDS:
-        raise BadRequestError(f"There is no command '{asked}'.")
-    body = _COMMANDS[asked] | ({"setup_if_incomplete": True} if asked != "verify" and call.field("if_incomplete") else {})
+    name, action = call.field("application"), call.field("command")
+    if action not in _COMMANDS:
+        raise BadRequestError(f"There is no command '{action}'.")
+    body = _COMMANDS[action] | ({"setup_if_incomplete": True} if action != "verify" and call.field("if_incomplete") else {})
     done = call.ask_json("POST", "headrace", "streams", name, "commands", body=body)
     return call.message(
         f"{name} is asked with its next report, within ten seconds ({done['instance']}).", ok=True, then="changed"

@@ -20,8 +20,8 @@ def picture(application: Mapping[str, Any]) -> Lineage:
     """What `describe()` says, as nodes and edges; application: with its `topology` and `internal_topics`."""
     _, *parts = _PARTS.split(application["topology"])
     graph = joined(_sub_topology(application, n, text) for n, text in zip(parts[::2], parts[1::2], strict=True))
-    known = {node.id for node in graph.nodes}
-    return Lineage(graph.nodes, [edge for edge in graph.edges if edge.source in known and edge.target in known])
+    node_ids = {node.id for node in graph.nodes}
+    return Lineage(graph.nodes, [edge for edge in graph.edges if edge.source in node_ids and edge.target in node_ids])
 
 
 def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lineage:
@@ -29,23 +29,23 @@ def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lin
     edges: list[LineageEdge] = []
     here = ""
     for line in text.splitlines():
-        if found := _NODE.match(line):
-            here, of = found["name"], [item.strip() for item in (found["of"] or "").split(",") if item.strip()]
-            stores = of if found["what"] == "stores" else []
+        if match := _NODE.match(line):
+            here, of = match["name"], [item.strip() for item in (match["of"] or "").split(",") if item.strip()]
+            stores = of if match["what"] == "stores" else []
             place = " · ".join([f"sub-topology {number}", *stores])
             nodes.append(LineageNode(here, OPERATOR, _NUMBER.sub(r"-\1", here), place))
-            for node, edge in _topics(application, here, found["what"], of):
+            for node, edge in _topics(application, here, match["what"], of):
                 nodes.append(node)
                 edges.append(edge)
-        elif here and (found := _NEXT.match(line)):
-            edges += [LineageEdge(here, name.strip()) for name in found["names"].split(",") if name.strip() != "none"]
+        elif here and (match := _NEXT.match(line)):
+            edges += [LineageEdge(here, name.strip()) for name in match["names"].split(",") if name.strip() != "none"]
     return Lineage(nodes, edges)
 
 
 def _topics(
-    application: Mapping[str, Any], operator: str, what: str | None, names: list[str]
+    application: Mapping[str, Any], operator: str, kind: str | None, names: list[str]
 ) -> Iterator[tuple[LineageNode, LineageEdge]]:
     internal = {topic["name"] for topic in application["internal_topics"] or ()}
-    for name in names if what in ("topic", "topics") else ():
+    for name in names if kind in ("topic", "topics") else ():
         node = LineageNode(f"topic:{(topic := full_name(application['application'], name, internal))}", TOPIC, topic)
-        yield node, LineageEdge(operator, node.id) if what == "topic" else LineageEdge(node.id, operator)
+        yield node, LineageEdge(operator, node.id) if kind == "topic" else LineageEdge(node.id, operator)

@@ -30,7 +30,7 @@ def log_levels(call: Call) -> Response:
         return call.page("log_levels.html", loggers={}, shown={}, levels=LEVELS, sentence=f"{where} (admin.listeners).")
     reply = call.ask("GET", *_LOGGERS)
     loggers = reply.json if reply.ok else {}
-    shown = {name: one for name, one in loggers.items() if name == ROOT or one["last_modified"]}
+    shown = {name: level for name, level in loggers.items() if name == ROOT or level["last_modified"]}
     return call.page("log_levels.html", loggers=loggers, shown=shown, levels=LEVELS, sentence="" if reply.ok else reply.message)
 
 

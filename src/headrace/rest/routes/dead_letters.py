@@ -42,8 +42,8 @@ def resource(worker: WorkerConfig) -> Resource:
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
     def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
-        asked = _Asked.of(entity, "config")
-        return responses.ok(_letters(herder, topic).preview(asked.ids, asked.connector, asked.config, spark))
+        fields = _Asked.of(entity, "config")
+        return responses.ok(_letters(herder, topic).preview(fields.ids, fields.connector, fields.config, spark))
 
     @resource.post(
         "/headrace/dead-letters/{topic}/replay",
@@ -53,8 +53,8 @@ def resource(worker: WorkerConfig) -> Resource:
     )
     def replay(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
-        asked = _Asked.of(entity, "dry_run", "again")
-        request = ReplayRequest(asked.ids, asked.connector, asked.dry_run, asked.again)
+        fields = _Asked.of(entity, "dry_run", "again")
+        request = ReplayRequest(fields.ids, fields.connector, fields.dry_run, fields.again)
         replayed = _letters(herder, topic).replay(request, spark)
         return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
 

@@ -21,7 +21,7 @@ from headrace.rest.streams_reports import GroupReports, applications
 from headrace.runtime.schema_usage import USAGE
 
 
-def resource(reports: GroupReports, others: WorkerClient, servers: str) -> Resource:
+def resource(reports: GroupReports, worker_client: WorkerClient, servers: str) -> Resource:
     """The resource of a worker.
 
     reports: of streams applications; others: asks the other workers; servers: the bootstrap servers of the workers.
@@ -40,12 +40,14 @@ def resource(reports: GroupReports, others: WorkerClient, servers: str) -> Resou
         reported = reports.read(herder, request, [])
         uses, silent = _uses(herder, request, reported.not_reached)
         streams = applications(reported.instances)
-        clusters = clusters_of(herder, servers, [one["servers"] for one in streams])
-        parts = [of_application(one, clusters.place(one["servers"])) for one in streams]
+        clusters = clusters_of(herder, servers, [application_report["servers"] for application_report in streams])
+        parts = [
+            of_application(application_report, clusters.place(application_report["servers"])) for application_report in streams
+        ]
         graph = joined([lineage_of(herder, clusters, uses), *parts])
         if connector or topic or application:
-            asked = {("connector", connector), ("topic", topic), ("application", application)}
-            graph = graph.reached(node.id for node in graph.nodes if (node.kind, node.name) in asked)
+            selection = {("connector", connector), ("topic", topic), ("application", application)}
+            graph = graph.reached(node.id for node in graph.nodes if (node.kind, node.name) in selection)
         names = [node.name for node in graph.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
         rows = [row for name in names for row in columns_of(name, config_of(herder, name))]
         return responses.ok(graph.body() | {"columns": rows, "not_reached": [*reported.not_reached, *silent]})
@@ -54,7 +56,7 @@ def resource(reports: GroupReports, others: WorkerClient, servers: str) -> Resou
         """Which schemas the tasks on all workers use, by connector, and who did not answer. away: nobody asks them again."""
         uses: dict[str, list[Any]] = {**USAGE.all()}
         workers = {worker for name in herder.connectors() for worker in workers_of(herder, name)} - {herder.worker_id, *away}
-        entries, silent = others.entries_from_all(sorted(workers), ["headrace", "schemas"], {}, request)
+        entries, silent = worker_client.entries_from_all(sorted(workers), ["headrace", "schemas"], {}, request)
         for use in entries:
             uses[use["connector"]] = [*uses.get(use["connector"], ()), use]
         return uses, silent

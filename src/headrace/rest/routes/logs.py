@@ -18,7 +18,7 @@ from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
 _DEFAULT_LINES = 200
 
 
-def resource(others: WorkerClient) -> Resource:
+def resource(worker_client: WorkerClient) -> Resource:
     """The resource of a worker; others: asks the other workers."""
     resource = Resource("logs")
 
@@ -36,7 +36,7 @@ def resource(others: WorkerClient) -> Resource:
         if forward.lower() != "false":
             query = {"lines": str(count), "level": level, "task": task, "forward": "false"}
             path = ["headrace", "connectors", connector, "logs"]
-            more, silent = others.entries_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
+            more, silent = worker_client.entries_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
             entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-count:] if count else []
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown

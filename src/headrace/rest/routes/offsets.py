@@ -42,16 +42,16 @@ def _changes(entity: body.Tree) -> list[OffsetChange]:
     return offset_changes(fields.get("offsets"), '"offsets"')
 
 
-def offset_changes(offsets: body.Tree, what: str) -> list[OffsetChange]:
+def offset_changes(offsets: body.Tree, field: str) -> list[OffsetChange]:
     """The partitions with their offsets in a list of a request; of several for one partition the last. Raises ConnectError."""
-    entries = (_entry(item, what) for item in body.items(offsets, what) or [])
+    entries = (_entry(item, field) for item in body.items(offsets, field) or [])
     return list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
 
 
-def _entry(item: body.Tree, what: str) -> OffsetChange:
-    fields = body.mapping(item, f"an entry of {what}", ("partition", "offset"))
+def _entry(item: body.Tree, field: str) -> OffsetChange:
+    fields = body.mapping(item, f"an entry of {field}", ("partition", "offset"))
     if fields is None:
-        raise ConnectError(f'An entry of {what} is null; expected {{"partition": {{…}}, "offset": {{…}}}}.')
+        raise ConnectError(f'An entry of {field} is null; expected {{"partition": {{…}}, "offset": {{…}}}}.')
     return _object(fields, "partition"), _object(fields, "offset")
 
 

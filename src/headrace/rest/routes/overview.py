@@ -18,7 +18,7 @@ from headrace.rest.resource import Resource
 from headrace.runtime.metrics.figures import SAMPLES
 
 
-def resource(overview: Overview, others: WorkerClient) -> Resource:
+def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
     """The resource over these snapshots; others: asks the other workers."""
     resource = Resource("overview")
 
@@ -54,7 +54,7 @@ def resource(overview: Overview, others: WorkerClient) -> Resource:
         A sample is of the tasks that the workers have now: what a task measured before it went to another worker is not in it.
         """
         most = min(_whole("points", points, 1), SAMPLES)
-        return responses.ok(connector_figures_body(herder, others, request, connector, most))
+        return responses.ok(connector_figures_body(herder, worker_client, request, connector, most))
 
     return resource
 

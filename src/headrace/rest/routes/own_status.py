@@ -25,8 +25,8 @@ def resource(figures: ClusterFigures) -> Resource:
         workers = {task["worker_id"] for task in body["tasks"]}
         measured, _ = figures.read(herder, request, workers)
         of_connector = measured.get(connector, ConnectorFigures())
-        answer = {"stalled_ms": of_connector.stalled, "waiting_for": of_connector.waiting}
-        tasks = [task | {name: by[task["id"]] for name, by in answer.items() if task["id"] in by} for task in body["tasks"]]
+        body_fields = {"stalled_ms": of_connector.stalled, "waiting_for": of_connector.waiting}
+        tasks = [task | {name: by[task["id"]] for name, by in body_fields.items() if task["id"] in by} for task in body["tasks"]]
         return responses.ok(body | {"tasks": tasks})
 
     return resource

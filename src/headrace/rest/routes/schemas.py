@@ -12,7 +12,7 @@ from headrace.rest.resource import Resource
 from headrace.runtime.schema_usage import USAGE
 
 
-def resource(others: WorkerClient) -> Resource:
+def resource(worker_client: WorkerClient) -> Resource:
     """The resource. others: asks the other workers."""
     resource = Resource("schemas")
 
@@ -26,15 +26,15 @@ def resource(others: WorkerClient) -> Resource:
         if forward.lower() != "false":
             workers = {task["worker_id"] for task in herder.status(connector)["tasks"]} - {herder.worker_id}
             path = ["headrace", "connectors", connector, "schemas"]
-            more, silent = others.entries_from_all(sorted(workers), path, {"forward": "false"}, request)
+            more, silent = worker_client.entries_from_all(sorted(workers), path, {"forward": "false"}, request)
             entries = sorted([*entries, *more], key=lambda entry: (entry["task"], entry["since"], entry["id"]))
         return responses.ok({"connector": connector, "entries": entries, "not_reached": silent})
 
     @resource.get("/headrace/schemas", gives={200: "Schemas"})
     def of_worker(herder: RestHerder) -> Response:
         """The same of all connectors: what the running tasks of this worker have read and written."""
-        found = USAGE.all()
-        entries = [{"connector": name, "worker_id": herder.worker_id, **use} for name in sorted(found) for use in found[name]]
+        uses = USAGE.all()
+        entries = [{"connector": name, "worker_id": herder.worker_id, **use} for name in sorted(uses) for use in uses[name]]
         return responses.ok({"entries": entries})
 
     return resource

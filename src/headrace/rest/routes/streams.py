@@ -94,13 +94,13 @@ def resource(group: GroupReports) -> Resource:
     @resource.get("/headrace/streams", gives={200: "StreamsApplications"})
     def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
-        here, asked = group.own.instances(), commands.all()
-        answer = {"instances": here, "commands": asked, "applications": applications(here, asked), "not_reached": []}
+        here, pending = group.own.instances(), commands.all()
+        body_of_worker = {"instances": here, "commands": pending, "applications": applications(here, pending), "not_reached": []}
         if forward.lower() != "false":
-            reported = group.read(herder, request, asked)
-            answer["applications"] = applications(reported.instances, reported.commands)
-            answer["not_reached"] = reported.not_reached
-        return responses.ok(answer | {"applications": redacted(answer["applications"])})
+            reported = group.read(herder, request, pending)
+            body_of_worker["applications"] = applications(reported.instances, reported.commands)
+            body_of_worker["not_reached"] = reported.not_reached
+        return responses.ok(body_of_worker | {"applications": redacted(body_of_worker["applications"])})
 
     @resource.post(
         "/headrace/streams/{application}/commands",
@@ -128,13 +128,13 @@ def _parsed(entity: body.Tree) -> dict[str, Any]:
     return report.model_dump(mode="json")
 
 
-def _model(model: type[Model], entity: body.Tree, what: str) -> Model:
+def _model(model: type[Model], entity: body.Tree, name: str) -> Model:
     """Raises BadRequestError."""
     try:
         return model.model_validate(body.plain(entity))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the body"
-        raise BadRequestError(f"This is no {what}: {place}: {first['msg']}.") from None
+        raise BadRequestError(f"This is no {name}: {place}: {first['msg']}.") from None
     except ConnectError as error:
         raise BadRequestError(error.message) from None

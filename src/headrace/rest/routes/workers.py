@@ -12,10 +12,10 @@ from headrace.rest.resource import Resource
 from headrace.rest.worker_facts import GroupWorkers, worker_facts
 
 
-def resource(others: WorkerClient) -> Resource:
+def resource(worker_client: WorkerClient) -> Resource:
     """The resource of a worker; others: asks the other workers."""
     resource = Resource("workers")
-    group = GroupWorkers(others)
+    group = GroupWorkers(worker_client)
 
     @resource.get("/headrace/worker", gives={200: "Worker"})
     def this_worker(herder: RestHerder) -> Response:
