@@ -44,11 +44,11 @@ class Diff:
         return replace(self, settings=tuple(shown))
 
 
-def compare(name: str, running: Config | None, wanted: Config | None) -> Diff:
+def compare(name: str, running: Config | None, desired: Config | None) -> Diff:
     """One connector: running, wanted, or both. A key whose value is null counts as one that is not there."""
     old = {key: value for key, value in (running or {}).items() if value is not None}
-    new = {key: value for key, value in (wanted or {}).items() if value is not None}
-    if wanted is None:
+    new = {key: value for key, value in (desired or {}).items() if value is not None}
+    if desired is None:
         return Diff(name, Action.DELETE)
     keys = sorted(old.keys() | new.keys())
     settings = tuple(ChangedSetting(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
@@ -56,10 +56,10 @@ def compare(name: str, running: Config | None, wanted: Config | None) -> Diff:
     return Diff(name, action, settings, len(keys) - len(settings))
 
 
-def plan(running: Mapping[str, Config], wanted: Mapping[str, Config], prune: bool = False) -> list[Diff]:
+def plan(running: Mapping[str, Config], desired: Mapping[str, Config], prune: bool = False) -> list[Diff]:
     """All connectors that are wanted, by name; with `prune` then those to delete, which are running and not wanted."""
-    diffs = [compare(name, running.get(name), wanted[name]) for name in sorted(wanted)]
-    return diffs + [compare(name, running[name], None) for name in sorted(running.keys() - wanted.keys()) if prune]
+    diffs = [compare(name, running.get(name), desired[name]) for name in sorted(desired)]
+    return diffs + [compare(name, running[name], None) for name in sorted(running.keys() - desired.keys()) if prune]
 
 
 def summary(diffs: Iterable[Diff]) -> str:

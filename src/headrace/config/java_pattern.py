@@ -339,6 +339,6 @@ class _Parser(_Characters):
 
 def _union(pieces: list[str]) -> str:
     plain = "".join(p[1:-1] for p in pieces if p.startswith("[") and not p.startswith("[^"))
-    rest = [p for p in pieces if not p.startswith("[") or p.startswith("[^")]
-    alternatives = ([f"[{plain}]"] if plain else []) + rest
+    remaining = [p for p in pieces if not p.startswith("[") or p.startswith("[^")]
+    alternatives = ([f"[{plain}]"] if plain else []) + remaining
     return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"

@@ -41,10 +41,10 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
         end = _key_end(line)
-        rest = line[end:].lstrip(_BLANK)
-        if rest[:1] in ("=", ":"):
-            rest = rest[1:].lstrip(_BLANK)
-        properties[_unescape(line[:end], source)] = _unescape(rest, source)
+        value_text = line[end:].lstrip(_BLANK)
+        if value_text[:1] in ("=", ":"):
+            value_text = value_text[1:].lstrip(_BLANK)
+        properties[_unescape(line[:end], source)] = _unescape(value_text, source)
     return properties
 
 

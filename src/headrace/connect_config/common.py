@@ -27,9 +27,9 @@ def _unique(name: str, value: list[str]) -> None:
         raise invalid(name, value, "Duplicate alias provided.")
 
 
-def unique_aliases(what: str) -> validators.All:
+def unique_aliases(kind: str) -> validators.All:
     """A validator: a list of aliases, each only once; `what` names them in the docs."""
-    return validators.All(validators.NonNull(), Lambda(_unique, f"unique {what}"))
+    return validators.All(validators.NonNull(), Lambda(_unique, f"unique {kind}"))
 
 
 def _at_least_0(name: str, value: Any) -> None:
@@ -37,10 +37,10 @@ def _at_least_0(name: str, value: Any) -> None:
         validators.Range(0)(name, value)
 
 
-def _converter_doc(what: str, interface: str = "Converter") -> str:
+def _converter_doc(part: str, interface: str = "Converter") -> str:
     return (
         f"{interface} class used to convert between Kafka Connect format and the serialized form that is written to "
-        f"Kafka. This controls the format of the {what} in messages written to or read from Kafka, and since this is "
+        f"Kafka. This controls the format of the {part} in messages written to or read from Kafka, and since this is "
         "independent of connectors it allows any connector to work with any serialization format. Examples of common "
         "formats include JSON and Avro."
     )
@@ -55,9 +55,9 @@ def _converter(name: str, order: int, display: str, doc: str) -> Any:
     return _common(name, Type.CLASS, order, display, default=None, width=Width.SHORT, doc=doc)
 
 
-def _version(name: str, order: int, what: str) -> Any:
+def _version(name: str, order: int, plugin_option: str) -> Any:
     fields: dict[str, Any] = {"default": None, "width": Width.SHORT, "validator": ValidVersion()}
-    return _common(name, Type.STRING, order, f"{what} version", doc=f"Version of the {what.lower()}.", **fields)
+    return _common(name, Type.STRING, order, f"{plugin_option} version", doc=f"Version of the {plugin_option.lower()}.", **fields)
 
 
 def _error(name: str, kind: Type, default: Any, order: int, display: str, **fields: Any) -> Any:

@@ -260,15 +260,15 @@ def _type_options(
 ) -> tuple[Option, Option]:
     fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
     version = None if cls is None else str(cls.version)
-    what = slot.interface
+    interface = slot.interface
     return (
         Option(
             prefix + "type",
             Type.CLASS,
             validator=_alias_rule(prefix, slot, props),
-            doc=f"Class for the '{alias}' {what.lower()}.",
+            doc=f"Class for the '{alias}' {interface.lower()}.",
             order=0,
-            display_name=f"{what} type for {alias}",
+            display_name=f"{interface} type for {alias}",
             resolve=_resolver(slot),
             recommender=_installed(slot),
             **fields,
@@ -278,9 +278,9 @@ def _type_options(
             Type.STRING,
             version,
             validator=ValidVersion() if cls is None else InstalledVersion(cls),
-            doc=f"Version of the '{alias}' {what.lower()}.",
+            doc=f"Version of the '{alias}' {interface.lower()}.",
             order=1,
-            display_name=f"{what} version for {alias}",
+            display_name=f"{interface} version for {alias}",
             recommender=installed(cls),
             **fields,
         ),

@@ -112,14 +112,14 @@ def exactly_once(values: Values, props: Props, connector: type[Any], worker: Wor
         boundary.errors.extend(_preflight(connector, "defines_transactions", props, _boundary_problem))
 
 
-def _support_problem(answer: bool | None) -> str | None:
-    if answer is None:
+def _support_problem(supported: bool | None) -> str | None:
+    if supported is None:
         return _NO_ANSWER
-    return None if answer else "The connector does not support exactly-once semantics with the provided configuration."
+    return None if supported else "The connector does not support exactly-once semantics with the provided configuration."
 
 
-def _boundary_problem(answer: bool | None) -> str | None:
-    return None if answer else _NO_BOUNDARIES
+def _boundary_problem(supported: bool | None) -> str | None:
+    return None if supported else _NO_BOUNDARIES
 
 
 def _preflight(connector: type[Any], hook: str, props: Props, problem: Any) -> list[str]:

@@ -122,9 +122,9 @@ def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
     Kafka Connect reports them when the connector starts: it is FAILED then, and so it is here if it is created all the same.
     """
     if worker.topic_creation_enable and connector_class(props).plugin_kind == Kind.SOURCE:
-        known = {(config["value"] or config["definition"])["name"] for config in report.configs}
+        names = {(config["value"] or config["definition"])["name"] for config in report.configs}
         values, options = problems(props)
-        report.add((value for value in values if value.name not in known), options)
+        report.add((value for value in values if value.name not in names), options)
 
 
 def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:

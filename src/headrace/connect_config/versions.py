@@ -66,17 +66,17 @@ def version_range(text: str | None) -> VersionRange | None:
     text = text.strip()
     if not text.startswith(("[", "(")):
         text = f"[{text}]"
-    rest, restrictions = text, list[Restriction]()
-    while rest.startswith(("[", "(")):
-        closed = _CLOSED.match(rest)
+    remaining, restrictions = text, list[Restriction]()
+    while remaining.startswith(("[", "(")):
+        closed = _CLOSED.match(remaining)
         if closed is None:
             raise ConfigError(f"Unbounded range: {text}")
         restriction = _restriction(closed[0])
         if restrictions and _overlap(restrictions[-1], restriction):
             raise ConfigError(f"Ranges overlap: {text}")
         restrictions.append(restriction)
-        rest = rest[closed.end() :].strip().removeprefix(",").strip()
-    if rest:
+        remaining = remaining[closed.end() :].strip().removeprefix(",").strip()
+    if remaining:
         raise ConfigError(f"Only fully-qualified sets allowed in multiple set scenario: {text}")
     return VersionRange(tuple(restrictions))
 
@@ -98,14 +98,14 @@ def _overlap(before: Restriction, after: Restriction) -> bool:
     return bool(before.high) and (not after.low or MavenVersion(after.low) < MavenVersion(before.high))
 
 
-def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
+def with_version(plugin: type[Any], version: str | None) -> type[Any]:
     """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if available is none."""
-    asked, available = version_range(wanted), plugins.versions(plugin)
-    fitting = [cls for cls in available if asked is None or asked.contains(str(cls.version))]
+    requested, available = version_range(version), plugins.versions(plugin)
+    fitting = [cls for cls in available if requested is None or requested.contains(str(cls.version))]
     if fitting:
         return fitting[-1]
     raise BadRequestError(
-        f"Plugin {plugin.plugin_name} not found that matches the version range {asked}, "
+        f"Plugin {plugin.plugin_name} not found that matches the version range {requested}, "
         f"available versions: {java_text([str(cls.version) for cls in available])}"
     )
 
@@ -143,5 +143,5 @@ class InstalledVersion(ValidVersion):
 
 def installed(cls: type[Any] | None) -> Recommender:
     """Recommend the versions that there are of a plugin's class (None: none)."""
-    versions = [] if cls is None else dict.fromkeys(str(other.version) for other in plugins.versions(cls))
+    versions = [] if cls is None else dict.fromkeys(str(version_class.version) for version_class in plugins.versions(cls))
     return Recommender(lambda _name, _parsed: list(versions))

@@ -41,9 +41,9 @@ def inventory(confs: Iterable[Conf]) -> list[Jar]:
     jars_by_file: dict[str, Jar] = {}
     for conf in confs:
         files = jars(conf)
-        known = _report(conf)
+        licences = _report(conf)
         for file in files:
-            jars_by_file.setdefault(file.name, _jar(file, known))
+            jars_by_file.setdefault(file.name, _jar(file, licences))
     return [jars_by_file[name] for name in sorted(jars_by_file)]
 
 
@@ -53,9 +53,9 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _jar(file: Path, known: dict[str, tuple[str, str, str, tuple[str, ...]]]) -> Jar:
-    if file.name in known:
-        group, name, version, licenses = known[file.name]
+def _jar(file: Path, licences: dict[str, tuple[str, str, str, tuple[str, ...]]]) -> Jar:
+    if file.name in licences:
+        group, name, version, licenses = licences[file.name]
         return Jar(file, group, name, version, sha256(file), licenses)
     parsed = _FILE.fullmatch(file.name)
     name, version = (parsed["name"], parsed["version"]) if parsed else (file.stem, "")

@@ -158,8 +158,8 @@ def _compile(compiler: str, sources: list[Path], class_path: str, into: Path) ->
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     compiled = sorted(classes.rglob("*.class"))
     if result.returncode or not compiled:
-        said = (result.stderr or result.stdout).strip().splitlines()
-        raise SetupError(f"headrace's Java classes do not compile: {' '.join(said) if said else 'the compiler said nothing'}")
+        output = (result.stderr or result.stdout).strip().splitlines()
+        raise SetupError(f"headrace's Java classes do not compile: {' '.join(output) if output else 'the compiler said nothing'}")
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as jar:
         for file in compiled:
             jar.write(file, file.relative_to(classes))

@@ -73,10 +73,10 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 def _about(program: Path) -> str:
     """What `java -version` says, or nothing if it cannot be run (macOS ships such a stub)."""
     try:
-        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        process = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return answer.stderr + answer.stdout if answer.returncode == 0 else ""
+    return process.stderr + process.stdout if process.returncode == 0 else ""
 
 
 def _remedy(environ: Mapping[str, str]) -> str:

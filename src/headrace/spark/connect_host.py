@@ -102,21 +102,21 @@ class PluginHost(ABC):
 
     def ask(self, method: str, **request: Any) -> Any:
         """The answer to a question. Raises PluginError for what a plugin has thrown."""
-        answer = json.loads(self.exchange(method, json.dumps(request)))
-        if "error" in answer:
-            raise PluginError(answer["error"])
-        return answer["answer"]
+        response = json.loads(self.exchange(method, json.dumps(request)))
+        if "error" in response:
+            raise PluginError(response["error"])
+        return response["answer"]
 
     def metrics(self) -> Sequence[Mapping[str, Any]]:
         """What plugins measure themselves (KIP-877): `name`, `value` and `tags`, `connector` and `task` among them.
 
         Raises as `ask`. Whoever reads metrics asks for each task: what was answered less than a second ago is given again.
         """
-        asked_at, found = self._metrics
+        asked_at, metrics = self._metrics
         if time.monotonic() - asked_at >= _FRESH_S:
-            found = self.ask("metrics")
-            self._metrics = time.monotonic(), found
-        return found
+            metrics = self.ask("metrics")
+            self._metrics = time.monotonic(), metrics
+        return metrics
 
     def listen(self, id: str, listener: HostListener) -> None:
         """Have what the connector or task of this id asks answered by `listener`."""
@@ -150,16 +150,16 @@ class PluginHost(ABC):
             listener.failed(event["text"])
 
     def _answer(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
-        answer: list[str] = []
+        response: list[str] = []
         error = None if listener is not None else "the connector or task has ended"
         try:
             if listener is not None and event["kind"] == "offsets":
-                answer = [json.dumps(offset) for offset in listener.offsets([json.loads(text) for text in event["asked"]])]
+                response = [json.dumps(offset) for offset in listener.offsets([json.loads(text) for text in event["asked"]])]
             elif listener is not None and listener.store is not None:
                 listener.store([(json.loads(key)[1], json.loads(value)) for key, value in event["asked"]])
         except Exception as e:  # whatever keeps the store from answering is the plugin's to know
             error = str(e)
-        self.ask("offsets", number=event["number"], offsets=answer, error=error)
+        self.ask("offsets", number=event["number"], offsets=response, error=error)
 
 
 class ConnectHost(PluginHost):

@@ -39,11 +39,11 @@ class ExecutorHost(PluginHost):
 
     def exchange(self, method: str, request: str) -> str:
         """The answer to a question, both as JSON. Raises ExecutorLostError."""
-        answer = self._java.ask(self.id, method, request)
-        if answer is None:
+        response = self._java.ask(self.id, method, request)
+        if response is None:
             message = f"Executor {self.id} at {self.machine} was cut off from the driver for too long, and its tasks have ended"
             raise ExecutorLostError({"class": _LOST, "message": message, "trace": f"{_LOST}: {message}\n"})
-        return answer
+        return response
 
     def of(self, connector: str) -> PluginHost:
         """The same host for a task of this connector, until it is released."""
@@ -86,8 +86,8 @@ def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> P
     while True:
         with _PLACING:
             running = dict(java.running())
-            for gone in _HOSTS.keys() - running.keys():
-                del _HOSTS[gone]
+            for removed_id in _HOSTS.keys() - running.keys():
+                del _HOSTS[removed_id]
             for id in running.keys() - _HOSTS.keys():
                 _HOSTS[id] = ExecutorHost(id, running[id], java)
                 _newest_at = time.monotonic()

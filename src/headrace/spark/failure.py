@@ -88,12 +88,12 @@ class SparkError(ConnectError):
         self.java_class = cause.java_class  # type: ignore[misc]
 
 
-def as_error(error: BaseException, what: str) -> HeadraceError:
+def as_error(error: BaseException, context: str) -> HeadraceError:
     """The failure as an error of headrace whose sentence begins with `what`; the root cause stands in its `__cause__`."""
     if isinstance(error, HeadraceError):
         return error
     cause = root(error)
-    text = f"{what}: {cause.message.splitlines()[0] if cause.message else cause.java_class}"
+    text = f"{context}: {cause.message.splitlines()[0] if cause.message else cause.java_class}"
     wrapped = RetriableError(text) if is_retriable(error) else ConnectError(text)
     wrapped.__cause__ = SparkError(cause)
     return wrapped

@@ -99,9 +99,9 @@ def unknown(name: str, names: list[str]) -> ConfigError:
     return ConfigError.invalid("format", name, have)
 
 
-def as_error(error: Exception, what: str) -> HeadraceError:
+def as_error(error: Exception, context: str) -> HeadraceError:
     """What a data source raised, as one sentence that begins with `what`; a RetriableError if a server is away."""
-    wrapped = failure.as_error(error, what)
+    wrapped = failure.as_error(error, context)
     if any(_AWAY.search(f"{cause.java_class}: {cause.message}") for cause in failure.causes(error)):
         again = RetriableError(str(wrapped))
         again.__cause__ = wrapped.__cause__

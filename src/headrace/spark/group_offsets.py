@@ -23,14 +23,14 @@ def remove(
     settings = jvm.java.util.Properties()
     for name, value in props.items():
         settings.setProperty(name, value)
-    asked = jvm.java.util.HashSet()
+    partitions_set = jvm.java.util.HashSet()
     for topic, partition in partitions:
-        asked.add(jvm.org.apache.kafka.common.TopicPartition(topic, partition))
+        partitions_set.add(jvm.org.apache.kafka.common.TopicPartition(topic, partition))
     try:
         admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
         try:
             left = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-            admin.deleteConsumerGroupOffsets(group, asked).all().get(int(timeout_s * 1000), left)
+            admin.deleteConsumerGroupOffsets(group, partitions_set).all().get(int(timeout_s * 1000), left)
         finally:
             admin.close(jvm.java.time.Duration.ZERO)
     except Exception as e:

@@ -28,8 +28,8 @@ def plugin_metrics(host: PluginHost, connector: str, tasks: Collection[str | Non
     except Exception as error:
         log.debug("plugin.metrics.unknown", cause=str(error))
         return []
-    own = [m for m in metrics if m["tags"]["connector"] == connector and m["tags"].get("task") in tasks]
-    return [("plugins", m["name"], m["value"], m["tags"]) for m in own]
+    connector_metrics = [m for m in metrics if m["tags"]["connector"] == connector and m["tags"].get("task") in tasks]
+    return [("plugins", m["name"], m["value"], m["tags"]) for m in connector_metrics]
 
 
 class JavaPlugin:

@@ -66,9 +66,9 @@ def _limit(limits: Mapping[str, int]) -> Column:
 def record_named_in(error: BaseException) -> LargeRecord | None:
     """The record that a guarded write has failed at, None if it failed for another reason."""
     for report in reports(_KIND, error):
-        size, *rest = report.split(_NEXT)
-        if _SIZE.fullmatch(size) and rest:
-            return LargeRecord(size, rest[0], ", ".join(rest[1:]))
+        size, *details = report.split(_NEXT)
+        if _SIZE.fullmatch(size) and details:
+            return LargeRecord(size, details[0], ", ".join(details[1:]))
     return None
 
 

@@ -105,23 +105,23 @@ def locations(plugin_path: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(directories))
 
 
-def ask_in_own_jvm(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
+def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
     """Ask the host of plugins in a JVM of its own, which ends then; returns the answer to the last question.
 
     Raises ConnectError for what a plugin has thrown, SetupError if the JVM does not answer.
     """
     class_path = os.pathsep.join(map(str, [*connect_classpath(progress), wheel_jar("slf4j-api")]))
     command = [str(find_java().program), "-cp", class_path, "io.headrace.connect.Main"]
-    for method, request in questions:
+    for method, request in requests:
         command += [method, json.dumps(request)]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
         raise SetupError(f"The scan of plugin.path was not finished within {_LIMIT_S} s.") from None
-    lines = answer.stdout.strip().splitlines()
-    if answer.returncode or not lines:
-        lines = [line for line in answer.stderr.splitlines() if not line.startswith("SLF4J")]
-        raise SetupError(f"Java could not look at the plugins: {lines[0] if lines else f'status {answer.returncode}'}")
+    lines = process.stdout.strip().splitlines()
+    if process.returncode or not lines:
+        lines = [line for line in process.stderr.splitlines() if not line.startswith("SLF4J")]
+        raise SetupError(f"Java could not look at the plugins: {lines[0] if lines else f'status {process.returncode}'}")
     scanned = json.loads(lines[-1])
     if "error" in scanned:
         raise ConnectError(str(scanned["error"]["message"]))
@@ -142,11 +142,11 @@ def _cached(places: Sequence[Path], discovery: str, progress: Progress | None) -
 
 
 def _scanned(places: Sequence[Path], discovery: str) -> dict[str, Any]:
-    answer = ask_in_own_jvm([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
-    for plugin in answer["plugins"]:
+    response = ask_in_own_jvm([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
+    for plugin in response["plugins"]:
         plugin["class_name"], plugin["kind"] = plugin.pop("class"), plugin.pop("type")
-    problems = [{"path": problem["location"], "text": problem["text"]} for problem in answer["problems"]]
-    return {"plugins": answer["plugins"], "locations": answer["locations"], "problems": problems}
+    problems = [{"path": problem["location"], "text": problem["text"]} for problem in response["problems"]]
+    return {"plugins": response["plugins"], "locations": response["locations"], "problems": problems}
 
 
 def _files(place: Path) -> Iterator[tuple[Path, os.stat_result]]:

@@ -22,8 +22,8 @@ def text_of(kind: str, report: Sql) -> Sql:
 def reports(kind: str, error: BaseException | None) -> Iterator[str]:
     """The texts that may be reports of this kind, in an error and in what it was raised from."""
     pattern = re.compile(re.escape(_BEGIN.format(kind)) + f"([^{_END}]*){_END}")
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
+        visited.add(id(error))
         yield from pattern.findall(str(error))
         error = error.__cause__ or error.__context__

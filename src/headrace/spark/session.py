@@ -65,8 +65,8 @@ _HUGE = "-XX:-DontCompileHugeMethods"
 # A start runs much code a few thousand times: loading classes, Spark's planning. Compiled with every optimisation, as by default
 # after 5000 calls, it costs a third of the start's CPU time; what runs for each record gets there with ten times as many, too.
 _LATER = " ".join(
-    f"-XX:Tier4{what}Threshold={10 * default}"
-    for what, default in {"Invocation": 5000, "MinInvocation": 600, "Compile": 15_000, "BackEdge": 40_000}.items()
+    f"-XX:Tier4{threshold}Threshold={10 * default}"
+    for threshold, default in {"Invocation": 5000, "MinInvocation": 600, "Compile": 15_000, "BackEdge": 40_000}.items()
 )
 _JIT = f"{_HUGE} {_LATER}"
 # The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).

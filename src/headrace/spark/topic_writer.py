@@ -52,14 +52,14 @@ class TopicWriter:
         """Keep the partition's number only for topics that have as many partitions as `counts` says (None: keep it for all)."""
         if counts is None:
             return frame
-        moved = sorted(t for t, known in self.known.items() if counts.get(t) != known.partitions)
+        moved = sorted(t for t, description in self.known.items() if counts.get(t) != description.partitions)
         if not moved:
             return frame
         from pyspark.sql import functions as F
 
         return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
 
-    def write(self, frame: DataFrame, what: str, way: Way = write) -> None:
+    def write(self, frame: DataFrame, summary: str, way: Way = write) -> None:
         """Write a batch of `headrace.spark.kafka.producer_columns` and wait until every record is acknowledged.
 
         what: the batch in words; way: writes a frame, which may be a stream, with these producer settings. Raises ConnectError,
@@ -68,19 +68,23 @@ class TopicWriter:
         try:
             way(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
-            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, what))
+            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, summary))
             raise error from error.__cause__
 
     def _limits(self) -> dict[str, int]:
         """`max.message.bytes` by topic; empty where it says nothing, as one of them is not known, or records get smaller."""
-        limits = {topic: known.max_message_bytes for topic, known in self.known.items() if known.max_message_bytes is not None}
+        limits = {
+            topic: description.max_message_bytes
+            for topic, description in self.known.items()
+            if description.max_message_bytes is not None
+        }
         return limits if len(limits) == len(self.known) and not self._compresses else {}
 
     def _batch_size(self) -> dict[str, str]:
         """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an
         end if those are too large as well (KAFKA-8350).
         """
-        limits = [known.max_message_bytes or KAFKA_BATCH_BYTES for known in self.known.values()]
+        limits = [description.max_message_bytes or KAFKA_BATCH_BYTES for description in self.known.values()]
         return {"batch.size": str(min([self._batch_bytes, *limits]))}
 
     def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
@@ -115,8 +119,8 @@ def _distinct(frame: DataFrame) -> set[str]:
     return set(row["topics"])
 
 
-def _not_written(error: Exception, what: str) -> str:
+def _not_written(error: Exception, summary: str) -> str:
     """What to say of records that could not be written: Kafka Connect's words for what the producer or the broker refuses."""
     if failure.root(error).java_class.startswith("org.apache.kafka.common."):
-        return f"Unrecoverable exception from producer send callback for records of {what}"
-    return f"Records of {what} could not be written"
+        return f"Unrecoverable exception from producer send callback for records of {summary}"
+    return f"Records of {summary} could not be written"

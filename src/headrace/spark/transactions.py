@@ -124,7 +124,7 @@ class TaskTransactions:
         return {
             "run": self._run,
             "settings": self._settings,
-            "writers": [(id_, *known) for id_, known in zip(self._ids, self._known, strict=True)],
+            "writers": [(id_, *producer) for id_, producer in zip(self._ids, self._known, strict=True)],
             "names": len(covered.names),
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
             "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,

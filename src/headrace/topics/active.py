@@ -49,15 +49,15 @@ def encode_key(topic: str, connector: str) -> str:
 def decode_key(key: str) -> tuple[str, str] | None:
     """(topic, connector) of a key; None, with a warning in Kafka Connect's words, if it is not a valid one."""
     topic, colon, _ = key.removeprefix(KEY_PREFIX).partition(":")
-    rest = key.removeprefix(KEY_PREFIX).removeprefix(topic)
-    if not key.startswith(KEY_PREFIX) or not colon or not rest.startswith(SEPARATOR):
+    suffix = key.removeprefix(KEY_PREFIX).removeprefix(topic)
+    if not key.startswith(KEY_PREFIX) or not colon or not suffix.startswith(SEPARATOR):
         problem = "containing empty topic " if key.startswith(KEY_PREFIX + ":") else ""
     elif not topic:
         problem = "containing empty topic "
-    elif rest == SEPARATOR:
+    elif suffix == SEPARATOR:
         problem = "containing empty connector "
     else:
-        return topic, rest.removeprefix(SEPARATOR)
+        return topic, suffix.removeprefix(SEPARATOR)
     log.warning("Discarding record with invalid topic status key %s%s", problem, key)
     return None
 
@@ -118,9 +118,9 @@ def remove(active: ActiveTopics, connector: str, topic: str) -> ActiveTopics:
     """The snapshot without this topic; a connector without topics is not in it."""
     if topic not in active.get(connector, {}):
         return active
-    rest = {name: status for name, status in active[connector].items() if name != topic}
-    others = {name: topics for name, topics in active.items() if name != connector}
-    return {**others, connector: rest} if rest else others
+    remaining = {name: status for name, status in active[connector].items() if name != topic}
+    other_connectors = {name: topics for name, topics in active.items() if name != connector}
+    return {**other_connectors, connector: remaining} if remaining else other_connectors
 
 
 def no_longer_consumed(active: Iterable[str], config: Mapping[str, str | None]) -> set[str]:

@@ -150,5 +150,5 @@ def _rule(name: str, props: Mapping[str, Any]) -> TopicCreationGroup:
     return TopicCreationGroup(name, (parsed[prefix + REGEX],), (), *numbers, _configs(props, prefix, OF_RULE))
 
 
-def _configs(props: Mapping[str, Any], prefix: str, own: tuple[str, ...]) -> dict[str, str]:
-    return {k: java_text(v) for k, v in under(props, prefix).items() if k not in own and v is not None}
+def _configs(props: Mapping[str, Any], prefix: str, group_settings: tuple[str, ...]) -> dict[str, str]:
+    return {k: java_text(v) for k, v in under(props, prefix).items() if k not in group_settings and v is not None}

@@ -171,7 +171,7 @@ class TopicCreator:
 def _checked(plan: NewTopicPlan, settings: TopicSettings) -> NewTopicPlan:
     """The plan with a connector's own settings. Raises ConnectError for what no topic can have."""
     counts = {"partitions": settings.partitions, "replication factor": settings.replication_factor}
-    wrong = [f"the {what} {count}" for what, count in counts.items() if count < 1 and count != BROKER_DEFAULT]
+    wrong = [f"the {setting} {count}" for setting, count in counts.items() if count < 1 and count != BROKER_DEFAULT]
     if settings.name != plan.name:
         wrong.append(f"the name '{settings.name}'")
     if wrong:

@@ -40,13 +40,13 @@ def topic_drift(
         "partitions": (expected.partitions, partitions),
         "replication.factor": (expected.replication_factor, replication_factor),
     }
-    for what, (wanted, actual) in counts.items():
-        if wanted not in (-1, actual):
-            yield TopicDrift(expected.name, group, what, str(wanted), str(actual))
-    for name, wanted in sorted(expected.configs.items()):
+    for setting, (required, actual) in counts.items():
+        if required not in (-1, actual):
+            yield TopicDrift(expected.name, group, setting, str(required), str(actual))
+    for name, required in sorted(expected.configs.items()):
         actual = settings.get(name)
-        if actual is None or _form(actual) != _form(wanted):
-            yield TopicDrift(expected.name, group, name, wanted, actual)
+        if actual is None or _form(actual) != _form(required):
+            yield TopicDrift(expected.name, group, name, required, actual)
 
 
 def _form(value: str) -> str:

@@ -45,7 +45,7 @@ class AllowedPaths(Config):
 
 
 def _checked(path: str) -> Path:
-    asked = Path(path)
-    if not asked.is_absolute() or not asked.exists():
-        raise ConfigError(f"Path {asked} is not valid. The path should be absolute and exist")
-    return asked.resolve()
+    requested = Path(path)
+    if not requested.is_absolute() or not requested.exists():
+        raise ConfigError(f"Path {requested} is not valid. The path should be absolute and exist")
+    return requested.resolve()

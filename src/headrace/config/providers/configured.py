@@ -45,6 +45,6 @@ def _class(setting: str, name: str) -> type[ConfigProvider]:
     try:
         return plugins.find(name, Kind.CONFIG_PROVIDER)
     except ConnectError:
-        known = ", ".join(cls.plugin_name for cls in plugins.every(Kind.CONFIG_PROVIDER))
-        why = f"Could not load config provider class or one of its dependencies; those there are: {known}"
+        names = ", ".join(cls.plugin_name for cls in plugins.every(Kind.CONFIG_PROVIDER))
+        why = f"Could not load config provider class or one of its dependencies; those there are: {names}"
         raise ConfigError.invalid(setting, name, why) from None

@@ -52,11 +52,11 @@ class Resolved:
             return value
         if self.came_from_provider(key) and self.props[key].strip() == value.strip():
             return self.raw[key]
-        known = {secret: placeholder for placeholder, secret in self.values.items() if len(secret) >= redaction.SHORTEST}
-        if not known:
+        placeholders = {secret: placeholder for placeholder, secret in self.values.items() if len(secret) >= redaction.SHORTEST}
+        if not placeholders:
             return value
-        pattern = "|".join(re.escape(secret) for secret in sorted(known, key=len, reverse=True))
-        return re.sub(pattern, lambda match: known[match[0]], value)
+        pattern = "|".join(re.escape(secret) for secret in sorted(placeholders, key=len, reverse=True))
+        return re.sub(pattern, lambda match: placeholders[match[0]], value)
 
 
 class Resolver:
@@ -79,13 +79,13 @@ class Resolver:
         return Resolved(props, put, values)
 
     def _look_up(self, texts: list[str]) -> Values:
-        asked: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
+        requested: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
         for match in (placeholder for text in texts for placeholder in _PLACEHOLDER.finditer(text)):
             provider, path, key = match[1], match[2] or "", match[3]
             if provider in self._providers:
-                asked.setdefault((provider, path), {}).setdefault(key, []).append(match[0])
+                requested.setdefault((provider, path), {}).setdefault(key, []).append(match[0])
         values = {}
-        for (provider, path), keys in asked.items():
+        for (provider, path), keys in requested.items():
             values_of = self._providers[provider].get(path, keys.keys())
             values |= {placeholder: values_of[key] for key in keys if key in values_of for placeholder in keys[key]}
         return values

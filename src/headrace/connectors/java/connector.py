@@ -69,7 +69,7 @@ class JavaConnector(JavaPlugin):
         """
         hosts = {host, *(host_process.running(connector) or [cls.host])} if task == 0 else {host}
         numbers = {str(task), None} if task == 0 else {str(task)}
-        return [measured for asked in hosts for measured in plugin_metrics(asked, connector, numbers)]
+        return [measured for host in hosts for measured in plugin_metrics(host, connector, numbers)]
 
     @classmethod
     def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:

@@ -104,11 +104,11 @@ class JavaTask(OfConnector, HostedTask):
         """The state of the task, a second after it had records, or after 16 without any. Raises PluginError if it failed."""
         try:
             with hiding(self._passwords):
-                answer = self._host.ask("hosted.state", id=self._id, wait=_WAIT_MS, idleWait=_IDLE_WAIT_MS)
+                state = self._host.ask("hosted.state", id=self._id, wait=_WAIT_MS, idleWait=_IDLE_WAIT_MS)
         except ExecutorLostError as error:
             self._restart_on_new_executor(error)
             return HostedState(frozenset(), {})
-        return HostedState(frozenset(answer["topics"]), answer["figures"])
+        return HostedState(frozenset(state["topics"]), state["figures"])
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""

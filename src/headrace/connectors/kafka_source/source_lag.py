@@ -95,18 +95,20 @@ def _aged(partition_lag: PartitionLag, last: int | None, waiting: int | None, no
 
 
 def _times(
-    settings: Mapping[str, str], wanted: Mapping[Partition, tuple[PartitionLag, PartitionLog]]
+    settings: Mapping[str, str], lags: Mapping[Partition, tuple[PartitionLag, PartitionLog]]
 ) -> dict[Partition, tuple[int | None, int | None]]:
     """The timestamps of the last record that is copied and of the first that is not, for as many as answer in time."""
-    kept = {name: value for name, value in settings.items() if not name.startswith(("group.", "max.partition.", "fetch."))}
+    consumer_settings = {
+        name: value for name, value in settings.items() if not name.startswith(("group.", "max.partition.", "fetch."))
+    }
     times: dict[Partition, tuple[int | None, int | None]] = {}
     deadline = time.monotonic() + _READ_S
-    partitions = list(wanted)
-    consumer = clients.consumer(kept, **_OWN)
+    partitions = list(lags)
+    consumer = clients.consumer(consumer_settings, **_OWN)
     try:
         while partitions and time.monotonic() < deadline:
             some, partitions = partitions[:_AT_ONCE], partitions[_AT_ONCE:]
-            open_ = {p: _Reading(*wanted[p]) for p in some}
+            open_ = {p: _Reading(*lags[p]) for p in some}
             consumer.assign([TopicPartition(*p, reading.begin) for p, reading in open_.items()])
             while open_ and time.monotonic() < deadline:
                 message = consumer.poll(_POLL_S)

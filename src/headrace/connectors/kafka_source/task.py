@@ -121,20 +121,22 @@ class KafkaSourceTask(FeedTask):
         latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
         if self._consumer.get("isolation.level") == "read_committed":
             readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
-        known = self._known(stored)
+        stored_positions = self._known(stored)
         logs = {p: PartitionLog(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
-        losses = find(known, logs, cast("Policy", self._config.source_data_loss))
+        losses = find(stored_positions, logs, cast("Policy", self._config.source_data_loss))
         self.check({loss.partition[0] for loss in losses})  # ids were asked for first: these may be the offsets of others
         resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
         if len(resumed) < len(losses):
             raise DataLossError(losses)
-        wanted = {p: position.next for p, position in known.items()} | resumed
+        start_offsets = {p: position.next for p, position in stored_positions.items()} | resumed
         # A position after the last stable offset: records of a transaction that is still open were copied before.
-        wanted = {p: min(offset, readable.get(p, offset)) for p, offset in wanted.items()}
-        start = decide(self._assigned, wanted, {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset)
+        start_offsets = {p: min(offset, readable.get(p, offset)) for p, offset in start_offsets.items()}
+        start = decide(
+            self._assigned, start_offsets, {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset
+        )
         warn(start, "source")
         for p, offset in start.positions.items():
-            if p not in known or p in resumed:
+            if p not in stored_positions or p in resumed:
                 self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
         return start, losses
 
@@ -190,9 +192,9 @@ class KafkaSourceTask(FeedTask):
 
         Raises RetriableError if a topic was created again.
         """
-        wanted = self._ids.keys() - self._gone
+        topic_names = self._ids.keys() - self._gone
         try:
-            present = topics(self._admin).of(wanted)
+            present = topics(self._admin).of(topic_names)
         except KafkaFailure as error:
             if not self._away:
                 log.warning("source.cluster.away", cause=str(error), hint="its records are copied once it is there again")
@@ -202,15 +204,15 @@ class KafkaSourceTask(FeedTask):
             return False
         self._away = False
         self._compare({topic: info.topic_id for topic, info in present.items() if info.topic_id})
-        missing = [p for p in self._assigned if p[0] in wanted - present.keys()]
+        missing = [p for p in self._assigned if p[0] in topic_names - present.keys()]
         self._gone |= {topic for topic, _ in missing}
         warn(StartPositions({}, missing=tuple(missing)), "source")
         self._warn_of_leaders(present)
         return False
 
-    def _warn_of_leaders(self, known: Mapping[str, TopicInfo]) -> None:
-        present = [(t, p) for t, p in self._assigned if t in known and p in known[t].partitions]
-        leaderless = {(t, p) for t, p in present if known[t].partitions[p] is None}
+    def _warn_of_leaders(self, infos: Mapping[str, TopicInfo]) -> None:
+        present = [(t, p) for t, p in self._assigned if t in infos and p in infos[t].partitions]
+        leaderless = {(t, p) for t, p in present if infos[t].partitions[p] is None}
         for topic, partition in sorted(leaderless - self._leaderless):
             hint = "its broker is away? its records are copied once it has a leader"
             log.warning("source.partition.leaderless", topic=topic, partition=partition, hint=hint)

@@ -27,7 +27,9 @@ class CheckpointMetrics:
     def created(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
         """Checkpoints were made now; what is older than a minute, and has no checkpoint again, is forgotten."""
         again = {_partition(checkpoint) for checkpoint in checkpoints}
-        self._last = {where: one for where, one in self._last.items() if where in again or now_ms - one[1] < _KEPT_MS}
+        self._last = {
+            where: measured for where, measured in self._last.items() if where in again or now_ms - measured[1] < _KEPT_MS
+        }
         self._created_ms = now_ms
 
     def acknowledged(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:

@@ -98,15 +98,15 @@ class MirrorCheckpointTask(PollingSourceTask):
 
     def _read(self) -> None:
         """What was said before: only where the last checkpoints are known may all the offset syncs be used at once."""
-        config, known = self._config, True
+        config, successful = self._config, True
         try:
             self._last = read_checkpoints(config.checkpoints_topic, client(self._props, "target", "consumer"), self._groups)
         except KafkaFailure as failure:
             log.warning("mirror.checkpoints.unread", topic=config.checkpoints_topic, cause=str(failure),
                         meaning="only offsets that are mirrored from now on are translated")  # fmt: skip
-            known = False
+            successful = False
         side = "source" if config.offset_syncs_topic_location == "source" else "target"
-        syncs = Syncs(config.offset_syncs_topic, client(self._props, side, "consumer"), Translations(only_newest=not known))
+        syncs = Syncs(config.offset_syncs_topic, client(self._props, side, "consumer"), Translations(only_newest=not successful))
         try:
             syncs.start()
         except BaseException:

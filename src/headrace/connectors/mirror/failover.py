@@ -67,9 +67,9 @@ class Failover:
         The source's own offsets count if it can be reached, the last checkpoints where not. Raises KafkaFailure if the target
         cannot be reached.
         """
-        known = self._positions()
+        by_group = self._positions()
         switches: list[Switch] = []
-        for group, positions in sorted(known.items()):
+        for group, positions in sorted(by_group.items()):
             committed = self._target.group_offsets(group, positions, self._timeout_s)
             ends = self._target.partition_offsets(positions, "latest", self._timeout_s)
             for where, position in sorted(positions.items()):
@@ -98,11 +98,11 @@ class Failover:
             for group, positions in written.items()
         }
         try:
-            asked = self._ask_source()
+            source_positions = self._ask_source()
         except HeadraceError as error:
             log.warning("failover.source.unreachable", cause=str(error), meaning="the last checkpoints count")
-            asked = {}
-        for group, positions in asked.items():
+            source_positions = {}
+        for group, positions in source_positions.items():
             translated.setdefault(group, {}).update(positions)
         return {
             group: existing

@@ -40,13 +40,13 @@ class Missing:
         return bool(self.create or self.grow)
 
 
-def missing(wanted: MirroredTopics, present: Mapping[str, int]) -> Missing:
+def missing(expected: MirroredTopics, present: Mapping[str, int]) -> Missing:
     """What the target lacks. A copy with more partitions than its topic is left as it is.
 
     present: the number of partitions by topic of the target.
     """
-    create = tuple(topic for topic in sorted(wanted.counts) if wanted.copies[topic] not in present)
-    counts = {wanted.copies[topic]: count for topic, count in wanted.counts.items() if topic not in create}
+    create = tuple(topic for topic in sorted(expected.counts) if expected.copies[topic] not in present)
+    counts = {expected.copies[topic]: count for topic, count in expected.counts.items() if topic not in create}
     return Missing(create, {copy: n for copy, n in sorted(counts.items()) if n > present[copy]})
 
 

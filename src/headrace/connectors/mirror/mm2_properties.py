@@ -78,8 +78,8 @@ _TOPICS = (("offset", "offsets"), ("status", "status"), ("config", "configs"))
 
 def connector(props: Props, flow: ReplicationFlow, name: str) -> dict[str, str]:
     """The configuration of one of CONNECTORS for a flow."""
-    known = _names()
-    passed = {k: v for k, v in props.items() if k in known or _is_top_level(k)}
+    option_names = _names()
+    passed = {k: v for k, v in props.items() if k in option_names or _is_top_level(k)}
     for side, alias in (("source", flow.source), ("target", flow.target)):
         for key, value in _cluster(props, alias).items():
             passed[f"{side}.{key}" if _CLIENT.match(key) else f"{side}.cluster.{key}"] = value

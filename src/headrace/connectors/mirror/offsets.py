@@ -68,16 +68,16 @@ def _invalid_value(where: Mapping[str, Any], value: Any, key: str, rule: str) ->
 
 
 def _check_offset(where: Mapping[str, Any], offset: Mapping[str, Any], only_zero: bool) -> None:
-    what = f"Source offset {_text(offset)} for source partition {_text(where)}"
+    subject = f"Source offset {_text(offset)} for source partition {_text(where)}"
     if "offset" not in offset:
-        raise ConnectError(f"{what} is missing the 'offset' key, which is required")
+        raise ConnectError(f"{subject} is missing the 'offset' key, which is required")
     value = offset["offset"]
     if not _is_integer(value):
-        raise ConnectError(f"{what} has an invalid value {java_text(value)} for the 'offset' key, which must be an integer")
+        raise ConnectError(f"{subject} has an invalid value {java_text(value)} for the 'offset' key, which must be an integer")
     if only_zero and value != 0:
-        raise ConnectError(f"{what} has an invalid value {value} for the 'offset' key; the only accepted value is 0")
+        raise ConnectError(f"{subject} has an invalid value {value} for the 'offset' key; the only accepted value is 0")
     if value < 0:
-        raise ConnectError(f"{what} has an invalid value {value} for the 'offset' key, which cannot be negative")
+        raise ConnectError(f"{subject} has an invalid value {value} for the 'offset' key, which cannot be negative")
 
 
 def _is_integer(value: Any) -> bool:

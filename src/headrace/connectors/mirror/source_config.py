@@ -181,5 +181,5 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
 
 def offset_syncs_topic(config: MirrorConfig, location: str) -> str:
     """The topic with the pairs of offsets, which is named after the cluster on the other side of where it is."""
-    other = config.target_cluster_alias if location == "source" else config.source_cluster_alias
-    return config.policy.offset_syncs_topic(other)
+    alias = config.target_cluster_alias if location == "source" else config.source_cluster_alias
+    return config.policy.offset_syncs_topic(alias)

@@ -82,8 +82,8 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def open(self, stored: StoredOffsets) -> FeedSource | None:
         """All partitions that exist now; None if none does. Raises RetriableError if the source is out of reach."""
-        known = [(partition, stored.get(self._source_partition(partition))) for partition in super().partitions()]
-        source = super().open(StoredOffsets(known))
+        stored_offsets = [(partition, stored.get(self._source_partition(partition))) for partition in super().partitions()]
+        source = super().open(StoredOffsets(stored_offsets))
         if source is None:
             return None
         self._ends = {}

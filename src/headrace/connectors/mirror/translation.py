@@ -37,11 +37,11 @@ class Translations:
     def add(self, sync: OffsetSync) -> None:
         """Take a pair, in the order of their topic."""
         partition = (sync.topic, sync.partition)
-        known = self._syncs.get(partition)
-        if known is None or (not self._ready and self._only_newest) or sync.upstream < known[0].upstream:
+        syncs = self._syncs.get(partition)
+        if syncs is None or (not self._ready and self._only_newest) or sync.upstream < syncs[0].upstream:
             self._syncs[partition] = [sync] * KEPT
         else:
-            self._syncs[partition] = _updated(known, sync)
+            self._syncs[partition] = _updated(syncs, sync)
 
     def at(self, partition: Partition, offset: int) -> OffsetSync | None:
         """The pair that an offset is translated by: the last one that is not behind it."""
@@ -82,14 +82,14 @@ def _updated(original: list[OffsetSync], sync: OffsetSync) -> list[OffsetSync]:
     return syncs
 
 
-def _recent(sync: OffsetSync, other: OffsetSync, i: int, j: int) -> bool:
+def _recent(sync: OffsetSync, later: OffsetSync, i: int, j: int) -> bool:
     """Whether `other`, at entry j, is near enough to `sync` at entry i."""
-    return sync is other or sync.upstream <= other.upstream + (1 << j) - (1 << i)
+    return sync is later or sync.upstream <= later.upstream + (1 << j) - (1 << i)
 
 
-def _apart(sync: OffsetSync, other: OffsetSync, i: int) -> bool:
+def _apart(sync: OffsetSync, later: OffsetSync, i: int) -> bool:
     """Whether `other` is far enough from `sync`, at entry i, to be worth its place."""
-    return sync is other or sync.upstream >= other.upstream + (1 << max(i - 2, 0))
+    return sync is later or sync.upstream >= later.upstream + (1 << max(i - 2, 0))
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,13 @@ class SparkSinkConfig(FormatConfig):
 
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
-        values, given = self.values, self.option_names
+        values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
         wrong = [column for column in values["metadata.columns"] if column not in METADATA]
         if wrong:
             problems["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
-        if name == DELTA and "path" not in given:
+        if name == DELTA and "path" not in names:
             problems["option.path"] = "The format delta needs the path of the table"
         if name == DELTA and mode == "update":
             problems["insert.mode"] = "The format delta takes insert and upsert"
@@ -110,8 +110,8 @@ class SparkSinkConfig(FormatConfig):
             problems["pk.fields"] = "pk.mode=kafka needs three names"
         if name != JDBC:
             return problems
-        if "url" not in given:
+        if "url" not in names:
             problems["option.url"] = "The format jdbc needs the URL of the database"
-        if "dbtable" not in given:
+        if "dbtable" not in names:
             problems["option.dbtable"] = "The format jdbc needs the table"
         return problems

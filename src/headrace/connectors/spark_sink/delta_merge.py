@@ -54,8 +54,8 @@ def _last(records: DataFrame, columns: Mapping[str, Any], keys: list[str], confi
     from pyspark.sql import functions as F
 
     deleted = records["value"].isNull()
-    kept = records if config.delete_enabled else records.where(~deleted)
+    remaining = records if config.delete_enabled else records.where(~deleted)
     order = Window.partitionBy(*(columns[key] for key in keys)).orderBy(F.desc("offset"), F.desc("original_partition"))
     rank = F.row_number().over(order)
     named = [*(column.alias(name) for name, column in columns.items()), deleted.alias(_DELETED), rank.alias(_RANK)]
-    return kept.select(*named).where(f"{_RANK} = 1").drop(_RANK)
+    return remaining.select(*named).where(f"{_RANK} = 1").drop(_RANK)

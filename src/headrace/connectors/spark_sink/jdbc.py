@@ -51,9 +51,9 @@ class JdbcSinkTask(SparkSinkTask):
         from pyspark.sql import functions as F
 
         deleted = records["value"].isNull()
-        kept = records if self._config.delete_enabled else records.where(~deleted)
+        remaining = records if self._config.delete_enabled else records.where(~deleted)
         order = {PARTITION: records["original_partition"], OFFSET: records["offset"], DELETED: F.when(deleted, 1).otherwise(0)}
-        return kept.select(*(column.alias(name) for name, column in {**columns, **order}.items()))
+        return remaining.select(*(column.alias(name) for name, column in {**columns, **order}.items()))
 
     def _names(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> dict[str, str]:
         """The table's own names of the columns. Makes the table if it may."""

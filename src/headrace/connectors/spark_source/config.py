@@ -112,29 +112,29 @@ class SparkSourceConfig(FormatConfig):
 
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
-        values, given = self.values, self.option_names
+        values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         if bool(values["topic"]) == bool(values["topic.expression"]):
             problems["topic"] = "Either topic or topic.expression has to be set, and not both"
         name, mode = values["format"].lower(), values["mode"]
         if name == JDBC:
-            problems |= _jdbc_problems(values, given)
+            problems |= _jdbc_problems(values, names)
         elif mode in INCREMENTAL:
             problems["mode"] = f"It is for the format jdbc; {values['format']} takes bulk or none"
-        elif name in FILES and "path" not in given:
+        elif name in FILES and "path" not in names:
             problems["option.path"] = f"The format {values['format']} needs the path of its files"
         return problems
 
 
-def _jdbc_problems(values: dict[str, Any], given: set[str]) -> dict[str, str]:
+def _jdbc_problems(values: dict[str, Any], names: set[str]) -> dict[str, str]:
     problems = {}
     mode = values["mode"]
     if mode is None:
         problems["mode"] = f"The format jdbc needs one of {', '.join((*INCREMENTAL, 'bulk'))}"
         mode = ""
-    if "url" not in given:
+    if "url" not in names:
         problems["option.url"] = "The format jdbc needs the URL of the database"
-    if ("dbtable" in given) == ("query" in given):
+    if ("dbtable" in names) == ("query" in names):
         problems["option.dbtable"] = "The format jdbc needs either option.dbtable or option.query"
     if "incrementing" in mode and not values["incrementing.column.name"]:
         problems["incrementing.column.name"] = f"The mode {mode} needs the column"

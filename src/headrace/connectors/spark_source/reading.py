@@ -42,8 +42,8 @@ class DataSource:
         except HeadraceError:
             raise
         except Exception as error:
-            what = f"The format {self.config.format} could not be read"
-            raise formats.as_error(error, what) from error
+            sentence = f"The format {self.config.format} could not be read"
+            raise formats.as_error(error, sentence) from error
 
     def poll(
         self,

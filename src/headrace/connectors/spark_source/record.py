@@ -81,7 +81,8 @@ def plain(frame: DataFrame, name: str) -> Column:
     try:
         schema_of(frame.select(column.alias(name)).schema[name].dataType)
     except ConfigError as error:
-        known = type_.simpleString().upper()
-        why = f"The column {name} is {known}, which Connect has no type for; leave it out by value.columns, or cast it in a query"
-        raise ConfigError(why) from error
+        kind = type_.simpleString().upper()
+        raise ConfigError(
+            f"The column {name} is {kind}, which Connect has no type for; leave it out by value.columns, or cast it in a query"
+        ) from error
     return column.alias(name)
