@@ -178,11 +178,16 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, recei
 def test_the_console_gets_events_as_lines_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     herder = MemoryHerder()
     herder.create("c", {"connector.class": "FileStreamSource"})
-    with caplog.at_level("INFO", logger="openlineage.client.transport.console"):
+    logger = "openlineage.client.transport.console"
+
+    def messages() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.name == logger]
+
+    with caplog.at_level("INFO", logger=logger):
         emitter = started(herder, tmp_path / "none", transport={"type": "console"})
-        wait_until(lambda: caplog.messages, 20, "the first event")
+        wait_until(messages, 20, "the first event")
         emitter.stop()
-    bodies = [json.loads(message) for message in caplog.messages]
+    bodies = [json.loads(message) for message in messages()]
     assert [(body["eventType"], body["job"]["name"]) for body in bodies] == [("START", "c"), ("COMPLETE", "c")]
     assert [list(spec.problems(body)) for body in bodies] == [[], []]
 
