@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from itertools import count
 
-from headrace.lineage.runs import EVERY_S, JobState, Runs, follow
+from headrace.lineage.runs import RUNNING_INTERVAL_S, JobState, Runs, follow
 
 
-def told(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
+def events_of(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
     """Kind and run of the events of a connector that has these states at these times; None: it is not here."""
     ids, found = count(), list[tuple[str, str]]()
     runs: Runs = {}
@@ -16,20 +16,28 @@ def told(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_run_begins_goes_on_and_is_completed():
-    assert told((0, "UNASSIGNED"), (1, "RUNNING"), (2, "RUNNING"), (1 + EVERY_S, "RUNNING"), (70, "PAUSED"), (71, "PAUSED")) == [
+def test_a_run_starts_continues_and_is_completed():
+    states = (
+        (0, "UNASSIGNED"),
+        (1, "RUNNING"),
+        (2, "RUNNING"),
+        (1 + RUNNING_INTERVAL_S, "RUNNING"),
+        (70, "PAUSED"),
+        (71, "PAUSED"),
+    )
+    assert events_of(*states) == [
         ("START", "run0"), ("RUNNING", "run0"), ("COMPLETE", "run0"),
     ]  # fmt: skip
 
 
 def test_a_run_fails_once_and_the_next_is_another():
-    assert told((0, "RUNNING"), (1, "FAILED"), (2, "FAILED"), (3, "RUNNING")) == [
+    assert events_of((0, "RUNNING"), (1, "FAILED"), (2, "FAILED"), (3, "RUNNING")) == [
         ("START", "run0"), ("FAIL", "run0"), ("START", "run1"),
     ]  # fmt: skip
 
 
 def test_a_connector_that_is_gone_from_here_has_completed_its_run():
-    assert told((0, "RUNNING"), (1, None), (2, None)) == [("START", "run0"), ("COMPLETE", "run0")]
+    assert events_of((0, "RUNNING"), (1, None), (2, None)) == [("START", "run0"), ("COMPLETE", "run0")]
 
 
 def test_a_failed_task_fails_its_connector():

@@ -1,4 +1,4 @@
-"""Checks of a Kafka cluster: whether it is reached, what the worker may do there, its internal topics, and the clocks."""
+"""Checks of a Kafka cluster: reachability, permissions of the worker, internal topics, and clocks."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ from headrace.kafka.inspection import InspectingAdmin
 from headrace.kafka.internal_topics import CREATION, WorkerTopic
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
-"""What a worker needs of its internal topics (KIP-605; the security chapter of Kafka Connect)."""
-_CLOCK_MS = 5_000
-"""By how much the newest record may lie in the future before it is worth a line."""
-_FEW_BROKERS = 3
+"""The permissions that a worker needs on its internal topics (KIP-605; the security chapter of Kafka Connect)."""
+_CLOCK_TOLERANCE_MS = 5_000
+"""How far in the future the newest record may be without a finding."""
+_REPLICATION_BROKERS = 3
 _CONNECT_S = 3.0
 
 
-def reachable(bootstrap: str, what: str) -> Iterator[Finding]:
-    """Whether each server of `bootstrap.servers` resolves and accepts connections; what: whose servers, for the text."""
+def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
+    """Whether each server of `bootstrap.servers` resolves and accepts connections. setting: its name, for messages."""
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
         host, _, port = server.rpartition(":")
         try:
             with closing(socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)):
                 pass
         except (ValueError, OverflowError):
-            yield wrong("cluster", f"'{server}' in {what} is not host:port", f"correct it in {what}")
+            yield wrong("cluster", f"'{server}' in {setting} is not host:port", f"correct it in {setting}")
         except socket.gaierror:
-            yield wrong("cluster", f"the host of {server} is not known here", f"correct it in {what}, or the name service")
+            yield wrong("cluster", f"the host of {server} is not known here", f"correct it in {setting}, or the name service")
         except OSError as error:
             why = "does not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
-            yield wrong("cluster", f"{server} of {what}: {why}", "start the broker, open the way to it, or correct the address")
+            yield wrong(
+                "cluster", f"{server} of {setting}: {why}", "start the broker, open the way to it, or correct the address"
+            )
 
 
-def login(props: Mapping[str, str], what: str, timeout_s: float) -> tuple[InspectingAdmin | None, Finding]:
-    """A client of a cluster that has answered, or None, and what is to be said of it. props: as for Kafka's admin client."""
+def login(props: Mapping[str, str], setting: str, timeout_s: float) -> tuple[InspectingAdmin | None, Finding]:
+    """A client of the cluster, None if it does not answer, and the finding. props: as for Kafka's admin client."""
     try:
         admin = InspectingAdmin(props)
         count, cluster = admin.broker_count(timeout_s), admin.cluster_id(timeout_s)
     except HeadraceError as error:
         message, _, remedy = str(error).rstrip(".").partition(". ")
-        return None, wrong("cluster", message, remedy or f"correct the client settings beside {what}")
-    return admin, ok("cluster", f"{what}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
+        return None, wrong("cluster", message, remedy or f"correct the client settings beside {setting}")
+    return admin, ok("cluster", f"{setting}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
 
 
 def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
-    """Whether the three internal topics are as a worker needs them, or can be created so."""
+    """Whether the three internal topics have the settings that a worker needs, or can be created."""
     brokers = admin.broker_count(timeout_s)
     for describe in (config_topic, offset_topic, status_topic):
         try:
@@ -60,7 +62,7 @@ def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s:
             yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
 
 
-def _missing(topic: WorkerTopic) -> Finding:
+def _missing_topic(topic: WorkerTopic) -> Finding:
     why = f"{topic.name} ({topic.setting}) does not exist, and {CREATION} is false"
     return wrong("topic", why, f"create it with {topic.partitions} partitions and cleanup.policy=compact")
 
@@ -68,9 +70,9 @@ def _missing(topic: WorkerTopic) -> Finding:
 def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
     operations = admin.topic_operations(topic.name, timeout_s)
     if operations is None:
-        yield _creation(admin, topic, timeout_s) if topic.create else _missing(topic)
+        yield _check_creation(admin, topic, timeout_s) if topic.create else _missing_topic(topic)
         return
-    yield from _allowed(topic.name, operations)
+    yield from _missing_operations(topic.name, operations)
     if "DESCRIBE_CONFIGS" in operations:
         policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")
         if policy != "compact":
@@ -88,7 +90,7 @@ def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, ti
             f"{topic.name} ({topic.setting}) has {len(info.partitions)} partitions, and the order of its records counts",
             "name a topic that has one",
         )
-    if info.replication_factor == 1 and brokers >= _FEW_BROKERS:
+    if info.replication_factor == 1 and brokers >= _REPLICATION_BROKERS:
         yield warning(
             "topic",
             f"{topic.name} has one replica on a cluster of {brokers} brokers, so one disk holds all {topic.holds}",
@@ -97,7 +99,7 @@ def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, ti
     yield ok("topic", f"{topic.name} ({topic.setting}) exists")
 
 
-def _creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float) -> Finding:
+def _check_creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float) -> Finding:
     configs = {**topic.configs, "cleanup.policy": "compact"}
     try:
         admin.check_creation(topic.name, topic.partitions, topic.replication_factor, configs, timeout_s)
@@ -119,7 +121,7 @@ def _creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float) -> F
     return ok("topic", f"{topic.name} ({topic.setting}) does not exist, and the worker may create it")
 
 
-def _allowed(topic: str, operations: Iterable[str]) -> Iterator[Finding]:
+def _missing_operations(topic: str, operations: Iterable[str]) -> Iterator[Finding]:
     missing = [operation for operation in _NEEDED_OPERATIONS if operation not in operations]
     if missing:
         yield wrong(
@@ -130,7 +132,7 @@ def _allowed(topic: str, operations: Iterable[str]) -> Iterator[Finding]:
 
 
 def group(admin: InspectingAdmin, group_id: str, timeout_s: float) -> Finding:
-    """Whether the worker may be a member of its group."""
+    """Whether the worker may join its group."""
     remedy = f"grant the worker's principal READ on group {group_id}"
     try:
         operations = admin.group_operations(group_id, timeout_s)
@@ -144,7 +146,7 @@ def group(admin: InspectingAdmin, group_id: str, timeout_s: float) -> Finding:
 
 
 def clock(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Finding:
-    """Whether records in the internal topics come from the future: then this clock, or that of another worker, is wrong."""
+    """Whether timestamps in the internal topics are in the future, so that a clock of this or another worker is wrong."""
     try:
         names = [describe(props).name for describe in (config_topic, offset_topic, status_topic)]
         topics = admin.find(names, timeout_s)
@@ -154,7 +156,7 @@ def clock(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) ->
     if newest is None:
         return ok("clock", "no record in the internal topics to compare the clock of this machine with")
     ahead_ms = newest - time.time_ns() // 1_000_000
-    if ahead_ms <= _CLOCK_MS:
+    if ahead_ms <= _CLOCK_TOLERANCE_MS:
         return ok("clock", "no record in the internal topics is from the future")
     return wrong(
         "clock",

@@ -1,4 +1,4 @@
-"""What one check found."""
+"""The finding of one check."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
-    """A worker starts, and something will hurt later."""
+    """A worker starts, but will have a problem later."""
     WRONG = "wrong"
-    """A worker does not start, or does not do its work."""
+    """A worker does not start, or does not work."""
 
 
 @dataclass(frozen=True)
@@ -22,33 +22,33 @@ class Finding:
     """One line of the report."""
 
     check: str
-    """What was looked at: `java`, `jars`, `config`, `port`, `cluster`, `topic`, `acl`, `clock`, `version`."""
+    """The kind of check: `java`, `jars`, `config`, `port`, `cluster`, `topic`, `acl`, `clock`, `version`."""
     status: Severity
     message: str
-    """What is so, without a full stop."""
+    """The sentence about the problem or its absence, without a full stop."""
     remedy: str = ""
-    """What to do about it, in the imperative; empty where there is nothing to do."""
+    """The remedy, in the imperative; empty if there is nothing to do."""
 
     def line(self) -> str:
-        """Severity, check, message and remedy in one line, whatever the texts of brokers have in them."""
+        """Severity, check, message and remedy in one line; line breaks in messages of brokers are replaced."""
         text = f"{self.message}; {self.remedy}" if self.remedy else self.message
         return f"{self.status:<8} {self.check:<8} {' '.join(text.split())}"
 
     def body(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The fields, for JSON."""
         return asdict(self)
 
 
 def ok(check: str, message: str) -> Finding:
-    """Nothing is wrong."""
+    """A finding of severity OK."""
     return Finding(check, Severity.OK, message)
 
 
 def warning(check: str, message: str, remedy: str) -> Finding:
-    """It works, and will hurt later."""
+    """A finding of severity WARNING."""
     return Finding(check, Severity.WARNING, message, remedy)
 
 
 def wrong(check: str, message: str, remedy: str) -> Finding:
-    """It does not work."""
+    """A finding of severity WRONG."""
     return Finding(check, Severity.WRONG, message, remedy)

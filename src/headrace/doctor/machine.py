@@ -1,4 +1,4 @@
-"""Checks of this machine: versions of Python packages, Java, jars, the addresses that a worker listens on."""
+"""Checks of this machine: versions of Python packages, Java, jars, listener addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _version(name: str, version: str) -> Finding:
 
 
 def java() -> Finding:
-    """Whether there is a Java that is new enough; its sentence says how to get one."""
+    """Whether there is a recent enough Java; if not, the finding tells how to install one."""
     try:
         java = find_java()
     except SetupError as error:
@@ -54,7 +54,7 @@ def java() -> Finding:
 
 
 def jars() -> Iterator[Finding]:
-    """Whether the jars that every worker needs are in the cache, and whole."""
+    """Whether the jars that every worker needs are in the cache and not damaged."""
     missing = [conf for conf in _NEEDED if not directory(conf).is_dir()]
     if missing:
         yield warning(
@@ -73,27 +73,27 @@ def jars() -> Iterator[Finding]:
 def ports(listeners: Sequence[ListenerAddress]) -> Iterator[Finding]:
     """Whether each address of the REST server can be listened on; port 0 always can."""
     for listener in listeners:
-        place = f"{listener.host or '*'}:{listener.port}"
+        address = f"{listener.host or '*'}:{listener.port}"
         try:
             _listen(listener)
         except socket.gaierror:
-            yield wrong("port", f"the host of {place} is not known here", "put an address of this machine into `listeners`")
+            yield wrong("port", f"the host of {address} is not known here", "put an address of this machine into `listeners`")
         except OSError as error:
-            yield _cannot_listen(place, error)
+            yield _cannot_listen(address, error)
         else:
-            yield ok("port", f"{place} can be listened on")
+            yield ok("port", f"{address} can be listened on")
 
 
-def _cannot_listen(place: str, error: OSError) -> Finding:
+def _cannot_listen(address: str, error: OSError) -> Finding:
     if error.errno == errno.EADDRINUSE:
-        return wrong("port", f"{place} is in use", "stop what uses it, or choose another port in `listeners`")
+        return wrong("port", f"{address} is in use", "stop what uses it, or choose another port in `listeners`")
     if error.errno == errno.EADDRNOTAVAIL:
-        return wrong("port", f"{place} is no address of this machine", "put one that is into `listeners`")
-    return wrong("port", f"{place} cannot be listened on: {error.strerror}", "choose another port in `listeners`")
+        return wrong("port", f"{address} is no address of this machine", "put one that is into `listeners`")
+    return wrong("port", f"{address} cannot be listened on: {error.strerror}", "choose another port in `listeners`")
 
 
 def _listen(listener: ListenerAddress) -> None:
-    """Listen as the REST server does, for a moment; raises OSError."""
+    """Bind the address as the REST server does, and release it. Raises OSError."""
     family, kind, _, _, address = socket.getaddrinfo(
         listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

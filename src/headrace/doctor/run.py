@@ -1,4 +1,4 @@
-"""All checks in their order: the machine, the worker file, its cluster, the clusters that connectors name."""
+"""Runs all checks: the machine, the worker file, the worker's cluster, the clusters of connectors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def examine(
 ) -> Iterator[Finding]:
     """Check a worker's properties, and the clusters that these connectors (name, configuration) read from or write to.
 
-    timeout_s: how long each call of a cluster may take. Findings come as they are made. Nothing is raised for what is wrong,
-    and nothing is changed: topics are neither created nor written.
+    timeout_s: of each request to a cluster. Yields each finding when its check ends. Raises nothing for problems, and changes
+    nothing: topics are neither created nor written.
     """
     yield from machine.versions()
     yield machine.java()
@@ -46,17 +46,17 @@ def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
 
 
 def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
-    """Each cluster that a connector names by `<prefix>bootstrap.servers`, with the other settings behind that prefix."""
+    """Check each cluster in a connector's settings `<prefix>bootstrap.servers`, with the client settings of the same prefix."""
     for key in sorted(connector):
         if not key.endswith(f".{_SERVERS}"):
             continue
         prefix = key.removesuffix(_SERVERS)
-        what = f"{key} of connector {name}"
-        yield from clusters.reachable(connector[key], what)
-        yield clusters.login(under(connector, prefix), what, timeout_s)[1]
+        setting = f"{key} of connector {name}"
+        yield from clusters.reachable(connector[key], setting)
+        yield clusters.login(under(connector, prefix), setting, timeout_s)[1]
 
 
 def worst(findings: Iterable[Finding]) -> Severity:
-    """The worst status among findings; OK if there are none."""
+    """The highest severity of the findings; OK if there are none."""
     order = list(Severity)
     return max((finding.status for finding in findings), key=order.index, default=Severity.OK)

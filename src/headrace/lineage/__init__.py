@@ -1,1 +1,1 @@
-"""OpenLineage: what the connectors of a worker read and write, as events for a data catalog (the extra `headrace[lineage]`)."""
+"""OpenLineage: events on inputs and outputs of a worker's connectors for a data catalog (the extra `headrace[lineage]`)."""

@@ -1,4 +1,4 @@
-"""Sends OpenLineage's events of this worker's connectors and applications. On a thread of its own: nothing waits for it."""
+"""Sends OpenLineage's events of this worker's connectors and applications, on a background thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POLL_INTERVAL_S, _STOP_S = 2.0, 10.0
 
 
 class JobSource(Protocol):
-    """Jobs of one kind."""
+    """The jobs of one kind on this worker."""
 
     def states(self) -> Iterable[JobState]: ...  # noqa: D102
     def lineage(self, job: str) -> JobLineage: ...  # noqa: D102
@@ -45,18 +45,18 @@ class ConnectorJobs:
         self._clusters: ClusterNames | None = None
 
     def states(self) -> Iterator[JobState]:
-        """How they are."""
+        """The current states of the connectors."""
         self._clusters = None
         for name in self._herder.connectors():
             try:
                 status = self._herder.status(name)
-            except HeadraceError:  # just created
+            except HeadraceError:  # created a moment ago
                 continue
             if status["connector"]["worker_id"] == self._herder.worker_id:
                 yield JobState.of_connector(status)
 
     def lineage(self, job: str) -> JobLineage:
-        """What one reads and writes. All configurations are read for it, once for all events of one look."""
+        """The datasets of a connector. All configurations are read for it, once for all events of one poll."""
         self._clusters = self._clusters or clusters_of(self._herder, self._servers)
         return connector_job(self._herder, job, self._servers, self._clusters)
 
@@ -66,37 +66,37 @@ class ApplicationJobs:
 
     def __init__(self, reports: StreamsReports) -> None:
         self._reports = reports
-        self._known: dict[str, Mapping[str, Any]] = {}
+        self._applications: dict[str, Mapping[str, Any]] = {}
 
     def states(self) -> Iterator[JobState]:
-        """How they are."""
+        """The current states of the applications."""
         for application in applications(self._reports.instances()):
-            self._known[application["application"]] = application
+            self._applications[application["application"]] = application
             if state := JobState.of_application(application):
                 yield state
 
     def lineage(self, job: str) -> JobLineage:
-        """What one reads and writes, as it has reported last."""
-        return application_job(self._known[job])
+        """The datasets of an application, by its last report."""
+        return application_job(self._applications[job])
 
 
 class LineageEmitter:
-    """Looks at the jobs every two seconds, and sends what has changed."""
+    """Polls the states of the jobs every two seconds, and sends events about changes."""
 
     def __init__(self, sources: Sequence[JobSource], settings: JobSettings, client: OpenLineageClient) -> None:
-        """client: with the transport that events go to."""
+        """client: with the transport for the events."""
         self._sources, self._settings, self._client = sources, settings, client
         self._runs: list[Runs] = [{} for _ in sources]
-        self._failing = False
+        self._emit_failed = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="openlineage", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the runs of this worker: whoever takes its jobs over begins others."""
+        """End the runs of this worker's jobs: a worker that takes over a job starts a new run."""
         self._stopping.set()
         self._thread.join(_STOP_S)
 
@@ -118,15 +118,15 @@ class LineageEmitter:
 
         try:
             self._client.emit(event(plan, source.lineage(plan.job), self._settings))
-            self._failing = False
-        except Exception as error:  # whatever a transport raises
-            if not self._failing:
+            self._emit_failed = False
+        except Exception as error:  # transports raise any class
+            if not self._emit_failed:
                 log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors continue")
-            self._failing = True
+            self._emit_failed = True
 
 
 def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsReports) -> LineageEmitter | None:
-    """The emitter of a worker whose configuration asks for one. Raises SetupError, ConfigError.
+    """The emitter of a worker, None if its configuration does not enable it. Raises SetupError, ConfigError.
 
     reports: of the streams applications that report to this worker.
     """
@@ -153,15 +153,15 @@ def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsRe
 
 
 def _pairs(option: str, texts: Sequence[str], form: str) -> Sequence[tuple[str, str]]:
-    """Both sides of each text of this form. Raises ConfigError that names the option."""
+    """The pairs in texts like `key=value`. form: for the message. Raises ConfigError for the option."""
     pairs = [(left.strip(), right.strip()) for left, _, right in (text.partition("=") for text in texts)]
-    if strange := [text for text, pair in zip(texts, pairs, strict=True) if not all(pair)]:
-        raise ConfigError.invalid(option, strange[0], f"it has to be of the form {form}")
+    if malformed := [text for text, pair in zip(texts, pairs, strict=True) if not all(pair)]:
+        raise ConfigError.invalid(option, malformed[0], f"it has to be of the form {form}")
     return pairs
 
 
 def _settings(path: str | None) -> dict[str, Any] | None:
-    """The client's settings; None: it finds them by itself, as OPENLINEAGE_CONFIG and OPENLINEAGE_URL say."""
+    """The client's settings; None: it uses OPENLINEAGE_CONFIG and OPENLINEAGE_URL."""
     if not path:
         return None
     import yaml

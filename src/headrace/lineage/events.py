@@ -1,4 +1,4 @@
-"""The bodies of OpenLineage's events (spec 2-0-2), of connectors and streams applications."""
+"""Creates OpenLineage's events (spec 2-0-2) of connectors and streams applications."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _TRANSFORMATIONS = {
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What the worker's configuration says of all jobs (`openlineage.integration.job.*`)."""
+    """The worker's settings for all jobs (`openlineage.integration.job.*`)."""
 
     namespace: str
     description: str | None = None
-    """In place of a job's own."""
+    """Replaces the description of each job."""
     owners: Sequence[tuple[str, str]] = ()
     """Role and name."""
     tags: Sequence[tuple[str, str]] = ()
@@ -81,7 +81,7 @@ def _output(target: Dataset, job: JobLineage) -> OutputDataset:
 
 
 def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[str, DatasetFacet]:
-    """The facet of a dataset whose records are made of those of another."""
+    """The column lineage facet of a dataset whose records come from another dataset."""
     if source is None or not columns:
         return {}
     fields = {
@@ -94,7 +94,7 @@ def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[
 
 
 def schema_facet(schemas: Sequence[Mapping[str, Any]]) -> dict[str, DatasetFacet]:
-    """The facet with the columns of a topic whose schemas are in a registry: `key` and `value`, and what is in them."""
+    """The schema facet of a topic whose schemas are in a registry: `key` and `value` with their fields."""
     fields = [
         schema_dataset.SchemaDatasetFacetFields(
             name=schema["part"],
@@ -128,9 +128,9 @@ def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
 
 
 def _made_of(target: Dataset, sources: Sequence[Dataset]) -> lineage_facet.LineageDatasetEntry:
-    """Of which datasets a target is made; none: what it is made of is not known.
+    """The lineage entry of a target dataset. sources: the datasets that it comes from; empty: not known.
 
-    It is said of every target: of one without an entry a catalog takes it that it is made of all inputs.
+    Every target has an entry: a catalog assumes that a target without one comes from all inputs.
     """
     inputs: list[lineage_facet.LineageInput] = [lineage_facet.LineageDatasetInput(*source, _DATASET) for source in sources]
     return lineage_facet.LineageDatasetEntry(*target, _DATASET, inputs)

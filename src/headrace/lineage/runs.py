@@ -1,7 +1,7 @@
-"""Which events follow from the states of connectors and applications: a run begins, continues, is completed, or fails. Pure.
+"""Derives OpenLineage events from the states of connectors and applications: START, RUNNING, COMPLETE and FAIL. Pure.
 
-A run is the time from a connector's start on a worker to its end there, or that for which the active instance of an application
-reports to it; neither has another.
+A run is the time from a connector's start on a worker to its end there, or the time in which the active instance of an
+application reports to the worker.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 START, RUNNING, COMPLETE, FAIL = "START", "RUNNING", "COMPLETE", "FAIL"
-EVERY_S = 60.0
-"""Between two RUNNING events of a job."""
-_WORKS, _FAILED = ("RUNNING", "RESTARTING"), "FAILED"
-_AT_WORK, _ERROR = ("REBALANCING", "RUNNING"), "ERROR"
+RUNNING_INTERVAL_S = 60.0
+"""The interval between two RUNNING events of a job."""
+_CONNECTOR_RUNNING, _FAILED = ("RUNNING", "RESTARTING"), "FAILED"
+_APPLICATION_RUNNING, _ERROR = ("REBALANCING", "RUNNING"), "ERROR"
 
 
 @dataclass(frozen=True)
 class JobState:
-    """A connector or application of this worker now."""
+    """The current state of a connector or application of this worker."""
 
     name: str
     state: str
-    """Of the connector, FAILED if any of its tasks has failed; of the application."""
+    """The state of the connector, FAILED if any of its tasks has failed, or of the application."""
     trace: str | None = None
-    """Of the first part that failed."""
+    """The stack trace of the connector or the first task that failed."""
 
     @classmethod
     def of_connector(cls, status: Mapping[str, Any]) -> JobState:
@@ -36,16 +36,18 @@ class JobState:
 
     @classmethod
     def of_application(cls, application: Mapping[str, Any]) -> JobState | None:
-        """From what it has reported; None: none of the instances that report here has the work."""
+        """From its report; None: no instance that reports here is active and running."""
         if application["state"] == _ERROR:
             return cls(application["application"], _FAILED, application["problem"] or "The application has ended in ERROR.")
-        works = any(instance["active"] and instance["state"] in _AT_WORK for instance in application["instances"])
-        return cls(application["application"], "RUNNING") if works else None
+        is_running = any(
+            instance["active"] and instance["state"] in _APPLICATION_RUNNING for instance in application["instances"]
+        )
+        return cls(application["application"], "RUNNING") if is_running else None
 
 
 @dataclass(frozen=True)
 class LineageRun:
-    """A run that has begun."""
+    """A run that has started and not ended."""
 
     id: str
     last_event_s: float
@@ -67,26 +69,26 @@ Runs = Mapping[str, LineageRun]
 
 
 def follow(runs: Runs, jobs: Iterable[JobState], now_s: float, new_id: Callable[[], str]) -> tuple[Sequence[RunEventPlan], Runs]:
-    """The events that are due, and the runs then.
+    """The events to send, and the runs after them.
 
-    runs: by job; jobs: all of this worker now; now_s: of `time.monotonic()`; new_id: gives the id of a new run.
+    runs: by job; jobs: all current jobs of this worker; now_s: of `time.monotonic()`; new_id: returns the id of a new run.
     """
-    events, left = list[RunEventPlan](), dict[str, LineageRun]()
-    here = {job.name: job for job in jobs}
+    events, continuing = list[RunEventPlan](), dict[str, LineageRun]()
+    current = {job.name: job for job in jobs}
     for name, run in runs.items():
-        if name not in here:  # deleted, or another worker has it
+        if name not in current:  # deleted, or moved to another worker
             events.append(RunEventPlan(COMPLETE, name, run.id))
-    for name, job in sorted(here.items()):
+    for name, job in sorted(current.items()):
         run = runs.get(name)
-        if job.state in _WORKS:
+        if job.state in _CONNECTOR_RUNNING:
             if run is None:
                 run = LineageRun(new_id(), now_s)
                 events.append(RunEventPlan(START, name, run.id))
-            elif now_s - run.last_event_s >= EVERY_S:
+            elif now_s - run.last_event_s >= RUNNING_INTERVAL_S:
                 run = replace(run, last_event_s=now_s)
                 events.append(RunEventPlan(RUNNING, name, run.id))
-            left[name] = run
+            continuing[name] = run
         elif run is not None:
             kind = FAIL if job.state == _FAILED else COMPLETE
             events.append(RunEventPlan(kind, name, run.id, job.trace))
-    return events, left
+    return events, continuing
