@@ -160,8 +160,8 @@ def test_a_directory_with_other_things_is_left_alone(tmp_path: Path):
     with pytest.raises(SetupError) as caught:
         Broker(data=tmp_path).start()
     assert str(caught.value) == (
-        f"The data directory {tmp_path} holds something else, such as thesis.txt; "
-        "give an empty one, or one that an embedded broker has made."
+        f"The data directory {tmp_path} has other files, such as thesis.txt; "
+        "give an empty one, or one that an embedded broker has created."
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -34,19 +34,19 @@ _JAVA_OPTIONS = (
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS",
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.common.config=warn",  # three hundred settings at every start
 )
-_GOOD_ORDER_S = 30
-"""How long a broker may take to stop in good order before it is killed."""
+_STOP_TIMEOUT_S = 30
+"""How long a broker may take to stop gracefully before it is killed."""
 
 
 class Broker:
     """One Kafka node, broker and controller in one, on 127.0.0.1 only; a context manager that starts and stops it.
 
     port: the port to listen on; 0 picks a free one at the first start, and `restart()` keeps it.
-    data: its directory, made if absent; the data of an earlier broker in it is used. None: a scratch directory,
+    data: its directory, created if absent; the data of an earlier broker in it is used. None: a temporary directory,
         deleted by `stop()`.
-    settings: `server.properties` of Kafka, above those of `headrace.embedded.settings`.
-    name: what messages call it.
-    java_options: more of them for the Java machine that it runs in.
+    settings: `server.properties` of Kafka, which override those of `headrace.embedded.settings`.
+    name: its name in messages.
+    java_options: additional options of the JVM.
 
     The process dies with this one, even with `kill -9`. Its log is `broker.log` in the data directory.
     """
@@ -67,11 +67,11 @@ class Broker:
         self._data = data.absolute() if data else None
         self._controller_port = 0
         self._process: subprocess.Popen[bytes] | None = None
-        self._run_began_at = 0
+        self._log_start = 0
 
     @property
     def data(self) -> Path:
-        """The data directory; a scratch one is made when first asked for."""
+        """The data directory; a temporary one is created on first access."""
         if self._data is None:
             self._data = Path(tempfile.mkdtemp(prefix=f"headrace-{self.name}-"))
         return self._data
@@ -97,12 +97,11 @@ class Broker:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self, progress: Progress | None = None, timeout_s: float = 180) -> Self:
-        """Start it and wait until it answers; does nothing if it runs.
+        """Start it and wait until it accepts requests; does nothing if it runs.
 
-        `progress` is called with what is being done, a few words at a time. After `kill()` Kafka reads its logs before it
-        answers, which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if
-        Java is missing, a port is in use, the data directory cannot be used or is another node's, or Kafka ends or does not
-        answer in time.
+        `progress` is called with a few words about each step. After `kill()` Kafka recovers its logs first, which takes a minute
+        with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if Java is missing, a port is in use,
+        the data directory cannot be used or belongs to another node, or Kafka ends or does not answer in time.
         """
         if self.pid:
             return self
@@ -117,32 +116,32 @@ class Broker:
             report(f"starting {self.name}")
             self._process = self._run([*command, *self._java_options, "kafka.Kafka", str(self._server_properties)])
             atexit.register(self.stop)
-            self._wait_until_it_answers(timeout_s)
+            self._wait_until_ready(timeout_s)
         except BaseException:
             self.stop()
             raise
         return self
 
     def check(self) -> None:
-        """Raise SetupError, in one sentence with its last error, if it has ended without `stop()` or `kill()`."""
+        """Raise SetupError, with its last error in one sentence, if it has ended without `stop()` or `kill()`."""
         if self._process and self._process.poll() is not None:
             raise self._failure(self._process.returncode)
 
     def stop(self) -> None:
-        """Stop it in good order, and delete a scratch directory; does nothing if it does not run."""
-        self._end(in_good_order=not self._scratch)
+        """Stop it gracefully, and delete a temporary directory; does nothing if it does not run."""
+        self._end(gracefully=not self._scratch)
         if self._scratch and self._data:
             shutil.rmtree(self._data, ignore_errors=True)
             self._data = None
         atexit.unregister(self.stop)
 
     def kill(self) -> None:
-        """Kill it as `kill -9` does; its data stays, and `start()` takes it up again."""
-        self._end(in_good_order=False)
+        """Kill it like `kill -9`; its data is kept, and used by `start()`."""
+        self._end(gracefully=False)
 
     def restart(self) -> None:
-        """Stop it in good order, if it runs, and start it again on the same port and data."""
-        self._end(in_good_order=True)
+        """Stop it gracefully, if it runs, and start it again with the same port and data."""
+        self._end(gracefully=True)
         self.start()
 
     def __enter__(self) -> Self:
@@ -159,7 +158,7 @@ class Broker:
         return self.data / "server.properties"
 
     def _prepare(self) -> dict[str, str]:
-        """Claim directory and ports, write the settings; returns them."""
+        """Check the directory and ports, write the settings; returns them."""
         directory.claim(self.data)
         if not self._controller_port:
             self.log.unlink(missing_ok=True)
@@ -177,46 +176,46 @@ class Broker:
 
     def _format(self, command: list[str]) -> None:
         arguments = ["format", "--cluster-id", directory.new_cluster_id(), "--config", str(self._server_properties)]
-        short_lived = "-XX:TieredStopAtLevel=1"  # over before optimised code would pay
+        short_lived = "-XX:TieredStopAtLevel=1"  # too short to benefit from optimised code
         process = self._run([command[0], short_lived, *command[1:], "kafka.tools.StorageTool", *arguments])
         if process.wait():
             raise self._failure(process.returncode)
 
     def _run(self, command: list[str]) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            self._run_began_at = log.tell()
+            self._log_start = log.tell()
             return spawn(command, log)
 
-    def _wait_until_it_answers(self, timeout_s: float) -> None:
-        """Wait until Kafka names itself in its metadata, which it does when it is registered and takes requests."""
+    def _wait_until_ready(self, timeout_s: float) -> None:
+        """Wait until the broker is in its own metadata: then it is registered and accepts requests."""
         end = time.monotonic() + timeout_s
-        patience = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
-        client = AdminClient({"bootstrap.servers": self.bootstrap, **patience})
+        client_settings = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
+        client = AdminClient({"bootstrap.servers": self.bootstrap, **client_settings})
         while time.monotonic() < end:
             self.check()
             try:
                 if client.list_topics(timeout=0.5).brokers:
                     return
             except KafkaException:
-                pass  # not listening yet: that it ended is noticed above
+                pass  # not listening yet; `check` raises if it has ended
         raise SetupError(f"Kafka ({self.name}) did not answer on {self.bootstrap} within {timeout_s:g} s; see {self.log}.")
 
     def _failure(self, status: int) -> SetupError:
         with self.log.open("rb") as log:
-            log.seek(self._run_began_at)
+            log.seek(self._log_start)
             output = log.read().decode(errors="replace")
-        # on a full disk the log cannot tell either
+        # on a full disk the log has no error either
         why = f"the disk of {self.data} is full." if directory.disk_is_full(self.data) else explain(output)
         return SetupError(f"Kafka ({self.name}) ended with status {status}: {why}")
 
-    def _end(self, in_good_order: bool) -> None:
+    def _end(self, gracefully: bool) -> None:
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
-        if in_good_order:
+        if gracefully:
             process.terminate()
             try:
-                process.wait(_GOOD_ORDER_S)
+                process.wait(_STOP_TIMEOUT_S)
                 return
             except subprocess.TimeoutExpired:
                 pass

@@ -1,8 +1,8 @@
-"""Start a program that does not outlive this process, however this process ends.
+"""Starts programs that end with this process, however it ends.
 
-On Linux the kernel kills it (`prctl(PR_SET_PDEATHSIG)`), even after `kill -9` of this process. The kernel watches the
-*thread* that started the child, not the process; so one thread that lives as long as the process starts them all. Elsewhere
-the caller must stop it at exit.
+On Linux the kernel kills them (`prctl(PR_SET_PDEATHSIG)`), even after `kill -9` of this process. The signal depends on the
+*thread* that started the child, not on the process; so one thread, which lives as long as the process, starts all of them. On
+other systems the caller must stop them at exit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _spawner: threading.Thread | None = None
 def spawn(command: list[str], output: BinaryIO, cwd: Path | None = None) -> subprocess.Popen[bytes]:
     """Start a program with stdout and stderr going to a file; raises OSError if it cannot be started.
 
-    It has a process group of its own, so that Ctrl-C at a terminal reaches only this process, which then stops it in good order.
+    It has its own process group, so that Ctrl-C at a terminal reaches only this process, which then stops it gracefully.
     """
     parent = os.getpid()
 
@@ -45,14 +45,14 @@ def spawn(command: list[str], output: BinaryIO, cwd: Path | None = None) -> subp
             preexec_fn=(lambda: _die_with(parent)) if _libc else None,
         )
 
-    answer: Future[subprocess.Popen[bytes]] = Future()
-    _requests.put((start, answer))
+    started: Future[subprocess.Popen[bytes]] = Future()
+    _requests.put((start, started))
     _ensure_spawner()
-    return answer.result()
+    return started.result()
 
 
 def _die_with(parent: int) -> None:
-    """In the child, before the program: ask to be killed with the parent; leave if it is gone already."""
+    """In the child, before the program starts: request to be killed with the parent; exit if the parent has ended already."""
     assert _libc
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -60,7 +60,7 @@ def _die_with(parent: int) -> None:
 
 
 def _ensure_spawner() -> None:
-    """Have the one thread run; a forked process starts its own."""
+    """Start the spawner thread if it does not run; a forked process starts its own."""
     global _spawner
     with _starting:
         if _spawner is None or not _spawner.is_alive():
@@ -70,8 +70,8 @@ def _ensure_spawner() -> None:
 
 def _serve() -> None:
     while True:
-        start, answer = _requests.get()
+        start, started = _requests.get()
         try:
-            answer.set_result(start())
+            started.set_result(start())
         except BaseException as error:
-            answer.set_exception(error)
+            started.set_exception(error)

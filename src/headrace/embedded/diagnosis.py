@@ -1,4 +1,4 @@
-"""Why Kafka ended, from what it wrote: one sentence instead of a stack trace; pure."""
+"""The reason why Kafka ended, from its output: one sentence instead of a stack trace; pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error)(?:
 
 
 def explain(output: str) -> str:
-    """The cause that the output of one run of Kafka ends with, without Java's class names.
+    """The cause of the last failure in the output of one run of Kafka, without Java's class names.
 
-    Takes the text of the run alone. The last failure counts, and of its causes the innermost that says something.
+    output: of this run only. Of the causes of the failure, the innermost one with a message is returned.
     """
     if "No space left on device" in output:
         return "the disk is full."
@@ -20,15 +20,15 @@ def explain(output: str) -> str:
     lines = output.splitlines()
     starts = [number for number, line in enumerate(lines) if _FAILURE.match(line)]
     if not starts:
-        said = [line for line in lines if line.strip()]
-        return _sentence(said[-1]) if said else "it wrote nothing."
+        output_lines = [line for line in lines if line.strip()]
+        return _sentence(output_lines[-1]) if output_lines else "it wrote nothing."
     first = _FAILURE.sub("", lines[starts[-1]])
     causes = [match["message"] for line in [first, *_trace(lines[starts[-1] + 1 :])] if (match := _CAUSE.match(line))]
     return _sentence(next((cause for cause in reversed(causes) if cause), first))
 
 
 def _trace(lines: list[str]) -> list[str]:
-    """The lines that belong to the stack trace at the beginning."""
+    """The first lines, up to the next log entry: a stack trace."""
     end = next((number for number, line in enumerate(lines) if re.match(r"\d{4}-\d\d-\d\dT", line)), len(lines))
     return lines[:end]
 

@@ -1,4 +1,4 @@
-"""The data directory of an embedded broker: is it ours, can it be written, is it formatted.
+"""The data directory of an embedded broker: checks its owner, its permissions and its format.
 
 server.properties   what the broker was last started with
 broker.log          its log since this process first started it
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headrace.errors import SetupError
 
-_OWN = {"server.properties", "broker.log", "kafka"}
+_BROKER_FILES = {"server.properties", "broker.log", "kafka"}
 _META = "meta.properties"
 
 
@@ -26,9 +26,9 @@ def kafka_logs(data: Path) -> Path:
 
 
 def claim(data: Path) -> None:
-    """Make the directory if absent, and see that it is empty or an embedded broker's, and that no other uses it.
+    """Create the directory if absent, and check that it is empty or of an embedded broker, and not in use.
 
-    Raises SetupError if it cannot be made or listed, holds something else, or is in use.
+    Raises SetupError if it cannot be created or listed, has other files, or is in use.
     """
     try:
         data.mkdir(parents=True, exist_ok=True)
@@ -41,17 +41,17 @@ def claim(data: Path) -> None:
             f"The data directory {data} belongs to another cluster: node {properties.get('node.id')} of cluster "
             f"{properties.get('cluster.id')} keeps its log there; give another directory."
         )
-    if foreign := sorted(names - _OWN):
+    if foreign := sorted(names - _BROKER_FILES):
         raise SetupError(
-            f"The data directory {data} holds something else, such as {foreign[0]}; give an empty one, or one that an "
-            "embedded broker has made."
+            f"The data directory {data} has other files, such as {foreign[0]}; give an empty one, or one that an "
+            "embedded broker has created."
         )
     if _is_locked(data):
         raise SetupError(f"The data directory {data} is in use by another broker; stop it, or give another directory.")
 
 
 def is_formatted(data: Path, node_id: str) -> bool:
-    """Whether Kafka's directory has been formatted; raises SetupError if that was for another node."""
+    """Whether Kafka's directory has been formatted. Raises SetupError if it was formatted for another node."""
     meta = kafka_logs(data) / _META
     if not meta.is_file():
         return False
@@ -75,19 +75,19 @@ def new_cluster_id() -> str:
 
 
 def unusable(data: Path, error: OSError) -> SetupError:
-    """The error of a directory that cannot be made, read or written."""
+    """The error of a directory that cannot be created, read or written."""
     return SetupError(f"The data directory {data} cannot be used: {error.strerror}.")
 
 
 def disk_is_full(data: Path) -> bool:
-    """Whether there is no room for another page."""
+    """Whether less than 4 KiB are free."""
     return shutil.disk_usage(data).free < 4096
 
 
 def _is_locked(data: Path) -> bool:
     """Whether a running Kafka holds the lock that it takes on the directory.
 
-    Asked before Kafka is started, because its controller writes to the metadata log before its broker tries the lock.
+    Checked before Kafka starts, because its controller writes to the metadata log before its broker tries the lock.
     """
     lock = kafka_logs(data) / ".lock"
     if not lock.exists():
@@ -101,6 +101,6 @@ def _is_locked(data: Path) -> bool:
 
 
 def _properties(file: Path) -> Mapping[str, str]:
-    """What Kafka writes into meta.properties: plain `name=value` lines."""
+    """The contents of meta.properties, which Kafka writes as plain `name=value` lines."""
     lines = (line.partition("=") for line in file.read_text().splitlines() if not line.startswith("#"))
     return {name: value for name, _, value in lines}

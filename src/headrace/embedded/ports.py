@@ -15,8 +15,8 @@ _PORTS = range(20_000, 32_000)
 def free_port() -> int:
     """A port that nothing listens on.
 
-    It is below the range from which systems give ports to outgoing connections: a client that tries to reconnect to a stopped
-    broker could otherwise be given the very port it connects to, and hold it when the broker comes back.
+    It is below the ephemeral ports of outgoing connections: else a client that tries to reconnect to a stopped broker could get
+    the broker's port as its own, and occupy it when the broker restarts.
     """
     for port in random.sample(_PORTS, 200):
         if _is_free(port):
@@ -24,18 +24,20 @@ def free_port() -> int:
     raise SetupError(f"No free port between {_PORTS[0]} and {_PORTS[-1]} was found on {HOST}.")
 
 
-def require_free(port: int, what: str) -> None:
+def require_free(port: int, listener: str) -> None:
     """Raise SetupError if a port cannot be listened on."""
     try:
         free = _is_free(port)
     except OSError as error:
-        raise SetupError(f"{what} cannot listen on port {port} of {HOST}: {error.strerror}.") from error
+        raise SetupError(f"{listener} cannot listen on port {port} of {HOST}: {error.strerror}.") from error
     if not free:
-        raise SetupError(f"{what} cannot listen on port {port} of {HOST}: it is in use; stop what uses it, or give another port.")
+        raise SetupError(
+            f"{listener} cannot listen on port {port} of {HOST}: it is in use; stop what uses it, or give another port."
+        )
 
 
 def _is_free(port: int) -> bool:
-    """Try to listen as Java does, which passes over connections that are merely closing."""
+    """Try to listen as Java does, which ignores connections in TIME_WAIT."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -14,7 +14,7 @@ _SINGLE_NODE = {
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # 50 partitions of each would be made, and loaded at every start, for a handful of groups
+    # the default, 50 partitions each, would be created and loaded at every start, for a handful of groups
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
     "share.coordinator.state.topic.num.partitions": "4",
@@ -23,7 +23,7 @@ _SINGLE_NODE = {
     # a broker that was killed is registered until its session ends (9 s by default), and cannot come back before
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "250",
-    # whoever mistypes a topic gets an error, not a topic; headrace creates its own
+    # a mistyped topic is an error; headrace creates the topics that it needs
     "auto.create.topics.enable": "false",
     # test and demo data carry timestamps of years ago, which Kafka's week of retention would delete within minutes
     "log.retention.ms": "-1",
@@ -33,7 +33,7 @@ _SINGLE_NODE = {
 
 
 def server_properties(port: int, controller_port: int, logs: Path, overrides: Mapping[str, str]) -> dict[str, str]:
-    """All settings of a KRaft broker that is its own controller; `overrides` has the last word, setting by setting."""
+    """All settings of a KRaft broker that is its own controller; `overrides` takes precedence."""
     node = overrides.get("node.id", "1")
     return {
         "process.roles": "broker,controller",
@@ -55,7 +55,7 @@ def to_text(properties: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what a properties file would read otherwise: backslashes, separators, line ends, spaces at the start, non-ASCII."""
+    """Escape special characters of a properties file: backslashes, separators, line ends, leading spaces, non-ASCII."""
     lead = len(text) - len(text.lstrip(" "))
     escaped = "\\ " * lead
     for character in text[lead:]:
