@@ -1,1 +1,1 @@
-"""Avro: its schemas as Connect's and back, and what a reader and a writer of its bytes have to do (`AvroPlan.java`)."""
+"""Avro: conversion of schemas to Connect's and back, and plans for reading and writing its bytes (`AvroPlan.java`)."""

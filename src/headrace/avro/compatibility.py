@@ -1,4 +1,4 @@
-"""Whether data that was written with one Avro schema can be read with another (Avro's schema resolution)."""
+"""Compatibility of Avro schemas: whether data written with one can be read with another (Avro's schema resolution)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED = ("record", "enum", "fixed", "error")
 
 
 def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
-    """What speaks against a new schema beside earlier ones, the oldest first, at a level; empty if nothing does."""
+    """The incompatibilities of a new schema with earlier ones, the oldest first, at a compatibility level; empty if none."""
     compared = olds if level.endswith("_TRANSITIVE") else olds[-1:]
     problems: list[str] = []
     for old in reversed(compared):
@@ -30,63 +30,65 @@ def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
 
 
 def unreadable(reader: str, writer: str, references: Sequence[str] = ()) -> list[str]:
-    """Why a reader's schema cannot read what a writer's has written; empty if it can.
+    """Why a reader's schema cannot read data written with a writer's schema; empty if it can.
 
-    references: the texts of schemas that the reader's names, the innermost first.
+    references: the texts of schemas that the reader's schema references, the innermost first.
     """
     readers, writers = _NamedTypes(), _NamedTypes()
     for reference in references:
-        readers.named(json.loads(reference))
-    return list(_check(readers.named(json.loads(reader)), writers.named(json.loads(writer)), "/", (readers, writers), set()))
+        readers.qualified(json.loads(reference))
+    return list(
+        _check(readers.qualified(json.loads(reader)), writers.qualified(json.loads(writer)), "/", (readers, writers), set())
+    )
 
 
 class _NamedTypes:
     """The named types of one schema."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
+        self._definitions: dict[str, Any] = {}
 
-    def named(self, node: Any, namespace: str = "") -> Any:
-        """The schema with each name written out, and each reference kept as its name."""
+    def qualified(self, node: Any, namespace: str = "") -> Any:
+        """The schema with full names; references to named types stay names."""
         if isinstance(node, str):
             return node if node in _PRIMITIVES or "." in node or not namespace else f"{namespace}.{node}"
         if isinstance(node, list):
-            return [self.named(branch, namespace) for branch in node]
+            return [self.qualified(branch, namespace) for branch in node]
         kind = node["type"]
         if kind in _NAMED:
             return self._define(node, namespace)
         if kind == "array":
-            return {**node, "items": self.named(node["items"], namespace)}
+            return {**node, "items": self.qualified(node["items"], namespace)}
         if kind == "map":
-            return {**node, "values": self.named(node["values"], namespace)}
-        return self.named(kind, namespace) if isinstance(kind, dict | list) else kind
+            return {**node, "values": self.qualified(node["values"], namespace)}
+        return self.qualified(kind, namespace) if isinstance(kind, dict | list) else kind
 
     def _define(self, node: dict[str, Any], namespace: str) -> dict[str, Any]:
         name = node["name"]
         space = name.rpartition(".")[0] if "." in name else node.get("namespace", namespace)
         full = name if "." in name or not space else f"{space}.{name}"
-        record = self._known[full] = {**node, "name": full}
+        record = self._definitions[full] = {**node, "name": full}
         if "fields" in node:
-            record["fields"] = [{**field, "type": self.named(field["type"], space)} for field in node["fields"]]
+            record["fields"] = [{**field, "type": self.qualified(field["type"], space)} for field in node["fields"]]
         return record
 
     def resolved(self, node: Any) -> Any:
-        """The definition that a name stands for."""
-        return self._known.get(node, node) if isinstance(node, str) else node
+        """The definition of a named type; other nodes are returned unchanged."""
+        return self._definitions.get(node, node) if isinstance(node, str) else node
 
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "string", "bytes")
 _Pair = tuple[_NamedTypes, _NamedTypes]
 
 
-def _check(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+def _check(reader: Any, writer: Any, path: str, names: _Pair, compared: set[tuple[str, str]]) -> Iterator[str]:
     reader, writer = names[0].resolved(reader), names[1].resolved(writer)
     if isinstance(writer, list):
         for number, branch in enumerate(writer):
-            yield from _check(reader, branch, f"{path}{number}/", names, seen)
+            yield from _check(reader, branch, f"{path}{number}/", names, compared)
         return
     if isinstance(reader, list):
-        if all(any(_check(branch, writer, path, names, set(seen))) for branch in reader):
+        if all(any(_check(branch, writer, path, names, set(compared))) for branch in reader):
             yield f"MISSING_UNION_BRANCH at {path}: reader union lacking writer type: {_kind(writer).upper()}"
         return
     kinds = _kind(reader), _kind(writer)
@@ -96,20 +98,20 @@ def _check(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[st
         return
     if kinds[0] in ("array", "map"):
         inner = "items" if kinds[0] == "array" else "values"
-        yield from _check(reader[inner], writer[inner], f"{path}{inner}/", names, seen)
+        yield from _check(reader[inner], writer[inner], f"{path}{inner}/", names, compared)
     elif kinds[0] in _NAMED:
-        yield from _named(reader, writer, path, names, seen)
+        yield from _check_named(reader, writer, path, names, compared)
 
 
 def _kind(node: Any) -> str:
     return node["type"] if isinstance(node, dict) else node
 
 
-def _named(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+def _check_named(reader: Any, writer: Any, path: str, names: _Pair, compared: set[tuple[str, str]]) -> Iterator[str]:
     pair = reader["name"], writer["name"]
-    if pair in seen:
+    if pair in compared:
         return
-    seen.add(pair)
+    compared.add(pair)
     short = [name.rpartition(".")[2] for name in pair]
     if short[0] != short[1] and pair[1] not in reader.get("aliases", ()):
         yield f"NAME_MISMATCH at {path}name: expected: {pair[1]}"
@@ -120,15 +122,15 @@ def _named(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[st
         if missing and "default" not in reader:
             yield f"MISSING_ENUM_SYMBOLS at {path}symbols: [{', '.join(missing)}]"
     elif reader["type"] == "record":
-        yield from _fields(reader, writer, path, names, seen)
+        yield from _check_fields(reader, writer, path, names, compared)
 
 
-def _fields(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+def _check_fields(reader: Any, writer: Any, path: str, names: _Pair, compared: set[tuple[str, str]]) -> Iterator[str]:
     written = {field["name"]: field for field in writer["fields"]}
     for number, field in enumerate(reader["fields"]):
         place = f"{path}fields/{number}"
         old = next((written[name] for name in (field["name"], *field.get("aliases", ())) if name in written), None)
         if old is not None:
-            yield from _check(field["type"], old["type"], f"{place}/type/", names, seen)
+            yield from _check(field["type"], old["type"], f"{place}/type/", names, compared)
         elif "default" not in field:
             yield f"READER_FIELD_MISSING_DEFAULT_VALUE at {place}: {field['name']}"

@@ -1,4 +1,4 @@
-"""A schema of Connect as Avro's (`AvroData.fromConnectSchema`), in the form and order of Avro's `Schema.toString`."""
+"""Converts Connect schemas to Avro schemas (`AvroData.fromConnectSchema`), in the form and order of Avro's `Schema.toString`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 
 
 def from_connect(schema: Schema | None, options: AvroOptions) -> str:
-    """The text of the Avro schema for data with a schema of Connect; None: for schemaless data. Raises DataError."""
+    """The text of the Avro schema for a Connect schema; None: for schemaless data. Raises DataError."""
     node = mapping.ANYTHING_SCHEMA if schema is None else _AvroFromConnect(options).convert(schema, "")
     return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
 
@@ -27,12 +27,12 @@ class _AvroFromConnect:
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._unnamed = 0
-        self._written: list[tuple[Schema, str]] = []  # structs, and the names that they have
-        self._open: list[str] = []  # names of those that are being written
+        self._written: list[tuple[Schema, str]] = []  # converted structs, and their names
+        self._enclosing: list[str] = []  # names of the records that are being converted
         self._names: set[str] = set()
 
     def convert(self, schema: Schema, space: str, required: bool = False) -> Any:
-        """The node of a schema. space: the namespace that it stands in; required: even if the schema is optional."""
+        """The node of a schema. space: the enclosing namespace; required: without null, even if the schema is optional."""
         if mapping.is_union(schema):
             return self._union(schema, space)
         node = self._base(schema, space)
@@ -57,12 +57,12 @@ class _AvroFromConnect:
                 precision = (schema.parameters or {}).get(mapping.PRECISION, mapping.PRECISION_DEFAULT)
                 node |= {"scale": schema.scale, "precision": int(precision)}
         if len(node) == 1 and node["type"] not in _TYPES.values():
-            return node["type"]  # the name of a type that is there already
+            return node["type"]  # a reference to a type that is defined already
         node |= self._properties(schema)
         return node if len(node) > 1 else node["type"]
 
     def _properties(self, schema: Schema) -> dict[str, Any]:
-        """What Avro has no word for, as properties, in the order in which `AvroData` adds them."""
+        """The facts that Avro schemas lack, as properties, in the order in which `AvroData` adds them."""
         properties: dict[str, Any] = {}
         parameters = dict(schema.parameters or {})
         if self._options.meta_data:
@@ -70,9 +70,11 @@ class _AvroFromConnect:
                 properties["connect.doc"] = schema.doc
             if schema.version is not None:
                 properties["connect.version"] = schema.version
-            kept = {k: v for k, v in parameters.items() if self._options.discard_type_doc or k != mapping.FIELD_DEFAULT}
-            if kept:
-                properties["connect.parameters"] = kept
+            avro_properties = {
+                k: v for k, v in parameters.items() if self._options.discard_type_doc or k != mapping.FIELD_DEFAULT
+            }
+            if avro_properties:
+                properties["connect.parameters"] = avro_properties
             if schema.default is not None and (self._options.discard_type_doc or mapping.FIELD_DEFAULT not in parameters):
                 properties["connect.default"] = avro_default(schema, schema.default, self._options)
             if schema.name is not None:
@@ -86,7 +88,7 @@ class _AvroFromConnect:
         return properties | {key: value for key, value in parameters.items() if key.startswith("avro")}
 
     def _name(self, name: str | None, space: str) -> tuple[str, dict[str, Any]]:
-        """The full name of a type, and the members that say so where it stands."""
+        """The full name of a type, and the members `name` and `namespace` of its definition."""
         if name is None:
             self._unnamed += 1
             name = mapping.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
@@ -98,8 +100,8 @@ class _AvroFromConnect:
         self._names.add(full)
         return full, {"name": short} | ({"namespace": namespace} if namespace != space else {})
 
-    def _known(self, schema: Schema, space: str) -> str | None:
-        full = next((name for known, name in self._written if known == schema), None)
+    def _written_name(self, schema: Schema, space: str) -> str | None:
+        full = next((name for written, name in self._written if written == schema), None)
         return None if full is None else self._reference(full, space)
 
     @staticmethod
@@ -108,18 +110,18 @@ class _AvroFromConnect:
         return short if namespace == space else full
 
     def _record(self, schema: Schema, space: str) -> Any:
-        known = self._known(schema, space)
-        if known is not None:
-            return known
-        if schema.is_recursive and schema.name in self._open:  # as AvroData: a transform has changed the struct around it
+        written_name = self._written_name(schema, space)
+        if written_name is not None:
+            return written_name
+        if schema.is_recursive and schema.name in self._enclosing:  # as AvroData: a transform has changed the struct around it
             return self._reference(schema.name or "", space)
         full, named = self._name(schema.name, space)
         parameters = schema.parameters or {}
         doc = parameters.get("connect.record.doc" if self._options.discard_type_doc else mapping.RECORD_DOC)
         self._written.append((schema, full))
-        self._open.append(full)
+        self._enclosing.append(full)
         fields = [self._field(name, inner, schema, full.rpartition(".")[0]) for name, inner in schema.members.items()]
-        self._open.pop()
+        self._enclosing.pop()
         document = {} if doc is None else {"doc": doc}
         return {"type": "record", **named, **document, "fields": fields, **self._properties(schema)}
 
@@ -150,9 +152,9 @@ class _AvroFromConnect:
         return {"type": "array", "items": {"type": "record", **named, "fields": fields, **mark}}
 
     def _enum(self, schema: Schema, space: str) -> dict[str, Any]:
-        known = self._known(schema.same_but(optional=False, default=None), space)
-        if known is not None:
-            return {"type": known}
+        written_name = self._written_name(schema.same_but(optional=False, default=None), space)
+        if written_name is not None:
+            return {"type": written_name}
         parameters, prefix = schema.parameters or {}, self._options.enum + "."
         symbols = [key.removeprefix(prefix) for key in parameters if key.startswith(prefix)]
         full, named = self._name(parameters.get(self._options.enum) or schema.name, space)
@@ -164,9 +166,9 @@ class _AvroFromConnect:
         return node | ({} if default is None or self._options.discard_type_doc else {"default": default})
 
     def _fixed(self, schema: Schema, space: str) -> dict[str, Any]:
-        known = self._known(schema.same_but(optional=False, default=None), space)
-        if known is not None:
-            return {"type": known}
+        written_name = self._written_name(schema.same_but(optional=False, default=None), space)
+        if written_name is not None:
+            return {"type": written_name}
         full, named = self._name(schema.name, space)
         self._written.append((schema.same_but(optional=False, default=None), full))
         return {"type": "fixed", **named, "size": int((schema.parameters or {})[mapping.FIXED_SIZE])}

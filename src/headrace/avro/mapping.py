@@ -1,4 +1,4 @@
-"""How Avro's types and Connect's stand for each other: names and options of Confluent's `AvroData`."""
+"""The mapping between Avro's types and Connect's: names and options of Confluent's `AvroData`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ANYTHING_SCHEMA: dict[str, Any] = {
                                                              {"name": "value", "type": "Anything"}]}}]},
     ],
 }  # fmt: skip
-"""What schemaless data is written with."""
+"""The Avro schema of schemaless data."""
 
 
 @dataclass(frozen=True)
 class AvroOptions:
-    """The converter's options that decide on the mapping."""
+    """The converter's options for the mapping."""
 
     enhanced: bool = False
     meta_data: bool = True
@@ -49,34 +49,34 @@ class AvroOptions:
 
     @property
     def enum(self) -> str:
-        """The parameter of an enum's schema that has its name."""
+        """The parameter with the name of an enum."""
         return GENERAL_ENUM if self.general_sums else ENUM
 
 
 def is_union(schema: Schema) -> bool:
-    """Whether a struct stands for a union."""
+    """Whether a struct represents a union."""
     return schema.type == "struct" and (schema.name == UNION or GENERAL_UNION in (schema.parameters or {}))
 
 
 def is_enum(schema: Schema) -> bool:
-    """Whether a text stands for an enum."""
+    """Whether a string represents an enum."""
     parameters = schema.parameters or {}
     return schema.type == "string" and (GENERAL_ENUM in parameters or ENUM in parameters)
 
 
 def is_fixed(schema: Schema) -> bool:
-    """Whether bytes stand for a fixed type."""
+    """Whether bytes represent a fixed type."""
     return schema.type == "bytes" and schema.name is not None and FIXED_SIZE in (schema.parameters or {})
 
 
 def has_text_keys(schema: Schema, options: AvroOptions) -> bool:
-    """Whether a map of Connect is a map of Avro."""
+    """Whether a map of Connect is written as a map of Avro."""
     keys = schema.keys
     return keys is not None and keys.type == "string" and (not keys.optional or options.optional_map_keys)
 
 
 def scrubbed(name: str, options: AvroOptions) -> str:
-    """A name with what Avro allows in it, if that is asked for."""
+    """A name without characters that Avro does not allow, if `scrub_names` is set."""
     if not options.scrub_names:
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
@@ -86,7 +86,7 @@ def scrubbed(name: str, options: AvroOptions) -> str:
 
 
 def full_name(node: Mapping[str, Any], space: str) -> str:
-    """The full name of a named type that stands in a namespace."""
+    """The full name of a named type. space: the enclosing namespace."""
     name = node["name"]
     if "." in name:
         return name
@@ -95,12 +95,12 @@ def full_name(node: Mapping[str, Any], space: str) -> str:
 
 
 def resolved_name(name: str, space: str) -> str:
-    """The full name that a name stands for where it is used in a namespace."""
+    """The full name of a reference. space: the enclosing namespace."""
     return name if "." in name or not space else f"{space}.{name}"
 
 
 def union_field(kind: str, name: str | None, place: int, options: AvroOptions) -> str:
-    """The field of a union's struct for a branch. kind: Avro's type; name: full name of a named type; place: in the union."""
+    """The field of a union's struct for a branch. kind: Avro's type; name: full name of a named type; place: its index."""
     if options.general_sums:
         return f"connect_union_field_{place}"
     if name is None:

@@ -1,4 +1,4 @@
-"""An Avro schema as Connect's, and what reads its bytes as that (`AvroData.toConnectSchema`, `toConnectData`)."""
+"""Converts Avro schemas to Connect schemas and plans for reading (`AvroData.toConnectSchema`, `toConnectData`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.values.recursion import with_references
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
-"""What `AvroPlan` takes: `t`, the kind of step, and what belongs to it."""
+"""The input of `AvroPlan`: `t`, the kind of step, and its arguments."""
 _TYPES = {"boolean": "boolean", "double": "float64", "float": "float32", "int": "int32", "long": "int64", "string": "string",
           "bytes": "bytes"}  # fmt: skip
 _ABSENT = object()
@@ -24,7 +24,7 @@ _ABSENT = object()
 def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> Reading:
     """How data with an Avro schema is read.
 
-    version: of the schema in the registry; references: the texts of schemas that it names. Raises DataError.
+    version: of the schema in the registry; references: the texts of the schemas that it references. Raises DataError.
     """
     names: dict[str, tuple[Any, str]] = {}
     for reference in references:
@@ -42,7 +42,7 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
 
 
 def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
-    """Note the definition of each named type, and the namespace that it stands in."""
+    """Add the definition of each named type, and its enclosing namespace, to `names`."""
     if isinstance(node, list):
         for branch in node:
             collect(branch, space, names)
@@ -64,8 +64,8 @@ def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
 class _AvroToConnect:
     def __init__(self, options: AvroOptions, names: Mapping[str, tuple[Any, str]]) -> None:
         self._options, self._names = options, names
-        self._open: list[str] = []  # records that are being converted; "" for the struct of a union
-        self._referred: set[str] = set()  # records that are a part of themselves
+        self._enclosing: list[str] = []  # records that are being converted; "" for the struct of a union
+        self._referenced: set[str] = set()  # recursive records
         self._unions = 0
 
     def convert(self, node: Any, space: str, forced: bool = False, default: Any = _ABSENT, doc: str | None = None) -> Any:
@@ -110,8 +110,8 @@ class _AvroToConnect:
         inner = mapping.full_name(entry, entry_space).rpartition(".")[0]
         fields = {field["name"]: self.convert(field["type"], inner) for field in entry["fields"]}
         if list(fields) != ["key", "value"]:
-            what = "Found map encoded as array of key-value pairs, but array elements do not match the expected format."
-            raise DataError(what)
+            problem = "Found map encoded as array of key-value pairs, but array elements do not match the expected format."
+            raise DataError(problem)
         keys, values = fields["key"][0], fields["value"][0]
         plan = {"t": "pairs", "k": fields["key"][1], "v": fields["value"][1], "o": keys.type == "string"}
         return Schema("map", keys=keys, values=values), plan
@@ -130,10 +130,10 @@ class _AvroToConnect:
 
     def _record(self, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
         options, full = self._options, mapping.full_name(node, space)
-        if full in self._open:
-            self._referred.add(full)
-            return Schema("struct", levels_up=len(self._open) - self._open.index(full)), {"t": "ref", "n": full}
-        self._open.append(full)
+        if full in self._enclosing:
+            self._referenced.add(full)
+            return Schema("struct", levels_up=len(self._enclosing) - self._enclosing.index(full)), {"t": "ref", "n": full}
+        self._enclosing.append(full)
         documents = options.meta_data and not options.discard_type_doc
         parameters = {mapping.RECORD_DOC: node["doc"]} if documents and node.get("doc") is not None else {}
         fields, plans, inner = {}, [], full.rpartition(".")[0]
@@ -144,8 +144,8 @@ class _AvroToConnect:
             schema, plan = self.convert(field["type"], inner, default=default, doc=field.get("doc"))
             fields[field["name"]] = schema
             plans.append([field["name"], plan])
-        self._open.pop()
-        named = {"n": full} if full in self._referred else {}
+        self._enclosing.pop()
+        named = {"n": full} if full in self._referenced else {}
         return Schema("struct", fields=fields, parameters=parameters or None), {"t": "record", "f": plans, **named}
 
     def _enum(self, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
@@ -161,12 +161,12 @@ class _AvroToConnect:
         return Schema("string", parameters=parameters), {"t": "enum", "s": node["symbols"]}
 
     def _union(self, node: list[Any], space: str, forced: bool, default: Any, doc: str | None) -> tuple[Schema, Plan]:
-        rest = [branch for branch in node if branch != "null"]
-        if len(node) == 2 and len(rest) == 1:
-            schema, plan = self.convert(rest[0], space, forced=True, doc=doc)
+        branches = [branch for branch in node if branch != "null"]
+        if len(node) == 2 and len(branches) == 1:
+            schema, plan = self.convert(branches[0], space, forced=True, doc=doc)
             return schema, {"t": "union", "b": [{"t": "null"} if branch == "null" else plan for branch in node]}
-        if len(node) == 1 and rest and self._options.flatten_unions:
-            schema, plan = self.convert(rest[0], space, forced, default, doc)
+        if len(node) == 1 and branches and self._options.flatten_unions:
+            schema, plan = self.convert(branches[0], space, forced, default, doc)
             return schema, {"t": "union", "b": [plan]}
         name, parameters = mapping.UNION, None
         if self._options.general_sums:
@@ -180,9 +180,9 @@ class _AvroToConnect:
             field = self._field_of(branch, space, place)
             if field in fields:
                 raise DataError("Multiple union schemas map to the Connect union field name")
-            self._open.append("")
+            self._enclosing.append("")
             fields[field], plan = self.convert(branch, space, forced=True)
-            self._open.pop()
+            self._enclosing.pop()
             plans.append({"t": "branch", "n": field, "i": plan})
         schema = Schema("struct", "null" in node or forced, name, fields=fields, parameters=parameters)
         plan = {"t": "union", "b": plans, "f": list(fields)}
@@ -196,7 +196,7 @@ class _AvroToConnect:
 
     def _with_properties(self, schema: Schema, node: Mapping[str, Any], space: str, default: Any, doc: str | None,
                          forced: bool) -> Schema:  # fmt: skip
-        """The schema with what the node's properties, and the field that it is the type of, say about it."""
+        """The schema with the properties of the node and of the field whose type it is."""
         options, parameters = self._options, dict(schema.parameters or {})
         if options.discard_type_doc:
             doc = doc or node.get("doc") or node.get("connect.doc")
@@ -257,7 +257,7 @@ def _integer(kind: str, node: Mapping[str, Any]) -> tuple[Schema, Plan]:
 
 
 def connect_default(schema: Schema, value: Any) -> Any:
-    """A default in Avro's JSON form in the form that Connect's payload has; None if there is none."""
+    """A default in Avro's JSON form, converted to the JSON form of Connect's payload; None if there is none."""
     if value is None:
         return None
     if schema.type == "bytes":

@@ -1,4 +1,4 @@
-"""What writes Connect's payload as bytes of an Avro schema: the plan that `AvroPlan.java` takes."""
+"""Plans for writing Connect's payload as bytes of an Avro schema, for `AvroPlan.java`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FITS = {"int8": ("int",), "int16": ("int",), "int32": ("int",), "int64": ("long
 
 
 def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, references: Sequence[str] = ()) -> Plan:
-    """How the payload of a schema of Connect (None: schemaless data) is written with an Avro schema.
+    """The plan for writing the payload of a Connect schema (None: schemaless data) with an Avro schema.
 
-    references: the texts of schemas that it names. Raises DataError for data that this Avro schema has no place for.
+    references: the texts of the schemas that it references. Raises DataError if the Avro schema cannot hold the data.
     """
     if schema is None:
         return {"t": "any"}
@@ -37,10 +37,10 @@ def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, referen
 class _AvroPlans:
     def __init__(self, options: AvroOptions, names: dict[str, Any]) -> None:
         self._options, self._names = options, names
-        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the records that they become
+        self._enclosing: list[tuple[Schema, str]] = []  # the enclosing recursive structs, and the names of their records
 
     def plan(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
-        """The plan for a part of the data. where: it is, for messages."""
+        """The plan for a part of the data. where: its name in messages."""
         node, space, kind, name = self._resolved(node, space)
         if kind == "union":
             return self._union(schema, node, space, where)
@@ -62,27 +62,27 @@ class _AvroPlans:
         return record(schema, node, name or "", where)
 
     def _recursive(self, schema: Schema, node: Any, name: str, where: str) -> Plan:
-        """The plan of a struct that is a part of itself, or has such a part."""
+        """The plan of a struct with a recursive schema."""
         pair = bare(schema), name
-        if pair in self._open:
-            return {"t": "ref", "n": self._open.index(pair)}
-        outer = any(other == name for _, other in self._open)
-        self._open.append(pair)
+        if pair in self._enclosing:
+            return {"t": "ref", "n": self._enclosing.index(pair)}
+        outer = any(record_name == name for _, record_name in self._enclosing)
+        self._enclosing.append(pair)
         try:
-            return self._record(schema, node, name, where) | {"n": len(self._open) - 1}
+            return self._record(schema, node, name, where) | {"n": len(self._enclosing) - 1}
         except DataError as error:
             if not outer:
                 raise
-            what = f"{error}; a transform has changed the outermost {name} only: give it another name (SetSchemaMetadata)"
-            return {"t": "refused", "n": what}
+            problem = f"{error}; a transform has changed the outermost {name} only: give it another name (SetSchemaMetadata)"
+            return {"t": "refused", "n": problem}
         finally:
-            self._open.pop()
+            self._enclosing.pop()
 
     def _is_map(self, schema: Schema) -> bool:
         return mapping.has_text_keys(schema, self._options)
 
     def _resolved(self, node: Any, space: str) -> tuple[Any, str, str, str | None]:
-        """A node, the namespace that it stands in, its type and its full name."""
+        """The definition of a node, its enclosing namespace, its type and its full name."""
         if isinstance(node, list):
             return node, space, "union", None
         if isinstance(node, str) and node not in (*_PRIMITIVES, "null"):
@@ -158,7 +158,7 @@ class _AvroPlans:
             else:
                 raise DataError(f"The Avro schema has the field {field['name']}, which is not in {where}")
         written = {name for name, _ in fields}
-        left = [name for name in schema.fields if name not in written]
-        if left:
-            raise DataError(f"The Avro schema has no field {left[0]}, which is in {where}")
+        missing = [name for name in schema.fields if name not in written]
+        if missing:
+            raise DataError(f"The Avro schema has no field {missing[0]}, which is in {where}")
         return {"t": "record", "f": fields}

@@ -10,7 +10,7 @@ from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
-from headrace.json_schema.compatibility import misfits
+from headrace.json_schema.compatibility import mismatches
 from headrace.json_schema.from_connect import from_connect
 from headrace.json_schema.mapping import JsonSchemaOptions, is_union
 from headrace.json_schema.plans import plan_of
@@ -99,7 +99,7 @@ class JsonSchemaConverter(RegisteredConverter):
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
         """Incompatibilities of the types and the required properties."""
         reader, data = (self.reading(schema, None, [0]).schema for schema in (registered, RegisteredSchema(0, self.type, text)))
-        return misfits(reader, json.loads(registered.text), data) if reader is not None and data is not None else []
+        return mismatches(reader, json.loads(registered.text), data) if reader is not None and data is not None else []
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """The plan that writes the JSON."""

@@ -1,1 +1,1 @@
-"""JSON Schema: its schemas as Connect's and back, and what reads and writes data by them (`JsonSchemaReader.java`)."""
+"""JSON Schema: conversion of schemas to Connect's and back, and plans for reading and writing data (`JsonSchemaReader.java`)."""

@@ -1,6 +1,6 @@
-"""A schema of Connect as a JSON Schema (`JsonSchemaData.fromConnectSchema`).
+"""Converts Connect schemas to JSON Schemas (`JsonSchemaData.fromConnectSchema`).
 
-Members stand in the order in which everit's `Schema.toString` writes them, those of Java's HashMaps in the order of these: the
+Members are in the order in which everit's `Schema.toString` writes them, those of Java's HashMaps in their iteration order: the
 registry compares texts.
 """
 
@@ -24,19 +24,19 @@ _NULL: Node = {"type": "null"}
 
 
 def from_connect(schema: Schema, options: JsonSchemaOptions) -> str:
-    """The text of the JSON Schema for data with a schema of Connect."""
+    """The text of the JSON Schema for a Connect schema."""
     return json.dumps(_JsonSchemaFromConnect(options).convert(schema, "#"), ensure_ascii=False, separators=(",", ":"))
 
 
 class _JsonSchemaFromConnect:
     def __init__(self, options: JsonSchemaOptions) -> None:
         self._options = options
-        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the pointers to where they stand
+        self._enclosing: list[tuple[Schema, str]] = []  # the enclosing recursive structs, and the JSON pointers to them
 
     def convert(self, schema: Schema, at: str, index: int | None = None, required: bool = False) -> Node:
         """The node of a schema.
 
-        at: the pointer to where it is to stand; index: of the field that it is the type of; required: even if it is optional.
+        at: its JSON pointer; index: of the field whose type it is; required: without null, even if the schema is optional.
         """
         place: Node = {} if index is None else {mapping.INDEX: index}
         if mapping.is_union(schema):
@@ -46,12 +46,12 @@ class _JsonSchemaFromConnect:
         if schema.optional and schema.type == "struct":
             return place | {"oneOf": [_NULL, self.convert(schema.same_but(optional=False), f"{at}/oneOf/1")]}
         if schema.is_recursive and schema.type == "struct":
-            open_pointer = next((pointer for open_schema, pointer in self._open if open_schema == bare(schema)), None)
+            open_pointer = next((pointer for open_schema, pointer in self._enclosing if open_schema == bare(schema)), None)
             if open_pointer is not None:
                 return place | {"$ref": open_pointer}
-            self._open.append((bare(schema), at))
+            self._enclosing.append((bare(schema), at))
             node = self._node(schema, place, at)
-            self._open.pop()
+            self._enclosing.pop()
             return node
         if schema.optional and not required:
             return place | {"oneOf": [_NULL, self._node(schema, {}, f"{at}/oneOf/1")]}
@@ -70,8 +70,12 @@ class _JsonSchemaFromConnect:
 
     def _properties(self, schema: Schema) -> Node:
         properties: Node = {} if schema.version is None else {mapping.VERSION: schema.version}
-        kept = {k: v for k, v in (schema.parameters or {}).items() if not k.startswith(mapping.NAMESPACE)}
-        return properties | ({mapping.PARAMETERS: {name: kept[name] for name in hash_order(kept)}} if kept else {})
+        schema_properties = {k: v for k, v in (schema.parameters or {}).items() if not k.startswith(mapping.NAMESPACE)}
+        return properties | (
+            {mapping.PARAMETERS: {name: schema_properties[name] for name in hash_order(schema_properties)}}
+            if schema_properties
+            else {}
+        )
 
     def _default(self, schema: Schema) -> Any:
         if schema.default is None or schema.logical != DECIMAL or not self._options.numeric_decimals:
@@ -80,7 +84,7 @@ class _JsonSchemaFromConnect:
         return unscaled / 10**schema.scale if schema.scale > 0 else unscaled * 10**-schema.scale
 
     def _kind(self, schema: Schema, at: str) -> tuple[Node, Node, Node]:
-        """What stands first, what is a property of Connect's, and what stands last."""
+        """The members at the beginning, the properties of Connect, and the members at the end."""
         kind = schema.type
         if kind in _NUMBERS:
             return {"type": _NUMBERS[kind]}, {mapping.TYPE: kind}, {}
@@ -102,8 +106,8 @@ class _JsonSchemaFromConnect:
 
     def _map(self, keys: Schema, values: Schema, is_object: bool, at: str) -> tuple[Node, Node, Node]:
         if is_object:
-            others = self.convert(values, f"{at}/additionalProperties")
-            return {"type": "object"}, {mapping.TYPE: "map"}, {"additionalProperties": others}
+            value_schema = self.convert(values, f"{at}/additionalProperties")
+            return {"type": "object"}, {mapping.TYPE: "map"}, {"additionalProperties": value_schema}
         inner = f"{at}/items/properties"
         pair = {"key": self.convert(keys, f"{inner}/key", 0), "value": self.convert(values, f"{inner}/value", 1)}
         entry = {"type": "object"} | _properties(pair)
@@ -116,7 +120,7 @@ class _JsonSchemaFromConnect:
 
 
 def _token(name: str) -> str:
-    """A name in a JSON pointer that is a URI's fragment."""
+    """A name as a token of a JSON pointer in a URI fragment."""
     return quote(name.replace("~", "~0").replace("/", "~1"))
 
 

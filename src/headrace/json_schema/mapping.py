@@ -1,4 +1,4 @@
-"""How JSON Schema's types and Connect's stand for each other: names and options of Confluent's `JsonSchemaData`."""
+"""The mapping between JSON Schema's types and Connect's: names and options of Confluent's `JsonSchemaData`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ENUM, ONE_OF = f"{NAMESPACE}.Enum", f"{NAMESPACE}.OneOf"
 GENERAL_UNION, GENERAL_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
 TYPE, VERSION, PARAMETERS, INDEX = "connect.type", "connect.version", "connect.parameters", "connect.index"
 NO_VALUE = "null"
-"""The symbol of an enum that stands for null."""
+"""The symbol of an enum that represents null."""
 
 
 @dataclass(frozen=True)
 class JsonSchemaOptions:
-    """The converter's options that decide on the mapping."""
+    """The converter's options for the mapping."""
 
     additional_properties: bool = True
     optional_for_nonrequired: bool = False
@@ -28,21 +28,21 @@ class JsonSchemaOptions:
 
     @property
     def enum(self) -> str:
-        """The parameter of an enum's schema."""
+        """The parameter that marks an enum."""
         return GENERAL_ENUM if self.general_sums else ENUM
 
 
 def is_union(schema: Schema) -> bool:
-    """Whether a struct stands for a union."""
+    """Whether a struct represents a union."""
     return schema.type == "struct" and (schema.name == ONE_OF or GENERAL_UNION in (schema.parameters or {}))
 
 
 def is_enum(schema: Schema) -> bool:
-    """Whether a text stands for an enum."""
+    """Whether a string represents an enum."""
     parameters = schema.parameters or {}
     return schema.type == "string" and (GENERAL_ENUM in parameters or ENUM in parameters)
 
 
 def is_object(schema: Schema) -> bool:
-    """Whether a map is an object in JSON."""
+    """Whether a map is written as a JSON object."""
     return schema.keys is not None and schema.keys.type == "string" and not schema.keys.optional

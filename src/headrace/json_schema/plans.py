@@ -1,4 +1,4 @@
-"""How data is read and written by a schema of Connect: what `JsonSchemaReader.java` and `JsonSchemaWriter.java` take."""
+"""Plans for reading and writing data by a Connect schema, for `JsonSchemaReader.java` and `JsonSchemaWriter.java`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headrace.json_schema.mapping import JsonSchemaOptions, is_object, is_union
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
-"""`t`, the kind of step; `c`, Connect's type; `o`, whether it is optional; `d`, the default; and what belongs to the kind."""
+"""`t`, the kind of step; `c`, Connect's type; `o`, whether it is optional; `d`, the default; and the arguments of the step."""
 
 
 def plan_of(schema: Schema, options: JsonSchemaOptions, level: int = 0) -> Plan:
-    """The plan for data with a schema of Connect, for reading and for writing. level: how many structs it stands in."""
+    """The plan for data with a Connect schema, for reading and for writing. level: the number of enclosing structs."""
     plan: Plan = {"c": schema.type.upper(), "o": schema.optional} | _kind(schema, options, level)
     if schema.default is not None:
         plan["d"] = schema.default

@@ -1,4 +1,4 @@
-"""A JSON Schema as a schema of Connect (`JsonSchemaData.toConnectSchema`)."""
+"""Converts JSON Schemas to Connect schemas (`JsonSchemaData.toConnectSchema`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STRING = ("minLength", "maxLength", "pattern", "format")
 
 @dataclass(frozen=True)
 class _SchemaNode:
-    """A schema, and the document that its references are relative to."""
+    """A schema, and the document to which its references are relative."""
 
     value: Any
     document: Any
@@ -36,12 +36,12 @@ class _SchemaNode:
 def to_connect(
     text: str, options: JsonSchemaOptions, version: int | None = None, references: Mapping[str, str] | None = None
 ) -> Schema:
-    """The schema of Connect for a JSON Schema.
+    """The Connect schema for a JSON Schema.
 
-    version: of the schema in the registry; references: the texts of schemas by the names that it gives them. Raises DataError.
+    version: of the schema in the registry; references: the texts of referenced schemas, by name. Raises DataError.
     """
     document = _parsed(text)
-    documents = {name: _parsed(other) for name, other in (references or {}).items()}
+    documents = {name: _parsed(reference_text) for name, reference_text in (references or {}).items()}
     return with_references(_JsonSchemaToConnect(options, documents).whole(_SchemaNode(document, document), version))
 
 
@@ -55,32 +55,32 @@ def _parsed(text: str) -> Any:
 class _JsonSchemaToConnect:
     def __init__(self, options: JsonSchemaOptions, documents: Mapping[str, Any]) -> None:
         self._options, self._documents = options, documents
-        self._open: dict[int, int] = {}  # schemas that are being converted, and how many structs they stand in
-        self._recursive: set[int] = set()  # schemas that are a part of themselves
-        self._level = 0  # how many structs stand around what is being converted
+        self._enclosing: dict[int, int] = {}  # schemas that are being converted, and the number of structs that enclose each
+        self._recursive: set[int] = set()  # recursive schemas
+        self._level = 0  # number of structs that enclose the schema that is being converted
         self._unions = 0
 
     def whole(self, node: _SchemaNode, version: int | None) -> Schema:
         """The schema of a document."""
-        return self._opened(node, "#", False, version)
+        return self._convert_document(node, "#", False, version)
 
-    def _opened(self, node: _SchemaNode, reference: str, forced: bool, version: int | None) -> Schema:
-        """The schema of a node that others may refer to."""
-        self._open[id(node.value)] = self._level
+    def _convert_document(self, node: _SchemaNode, reference: str, forced: bool, version: int | None) -> Schema:
+        """The schema of a node to which references may point."""
+        self._enclosing[id(node.value)] = self._level
         schema = self.convert(node, forced, version)
-        del self._open[id(node.value)]
+        del self._enclosing[id(node.value)]
         if id(node.value) in self._recursive and schema.type != "struct":
-            what = f"The JSON Schema contains itself ({reference}), and is of type {schema.type.upper()}: only objects may"
-            raise DataError(what)
+            problem = f"The JSON Schema contains itself ({reference}), and is of type {schema.type.upper()}: only objects may"
+            raise DataError(problem)
         return schema
 
     def convert(self, node: _SchemaNode, forced: bool = False, version: int | None = None) -> Schema:
-        """The schema of a node. forced: it is optional; version: what it has if the node says nothing."""
+        """The schema of a node. forced: the schema is optional; version: default for a node without version."""
         value = node.value
         if not isinstance(value, dict):
             raise DataError(f"Unsupported JSON Schema {json.dumps(value)}: Connect has no type for any data")
         if "$ref" in value:
-            return self._referred(value["$ref"], node, forced, version)
+            return self._convert_reference(value["$ref"], node, forced, version)
         kinds = [*_kinds(value)]
         if len(kinds) > 1:
             return self._all_of([_SchemaNode(kind, node.document) for kind in kinds], forced, version)
@@ -97,11 +97,11 @@ class _JsonSchemaToConnect:
             return self._all_of(branches, forced, version)
         return self._with_properties(self._typed(kind, node.document), value, forced, version)
 
-    def _referred(self, reference: str, node: _SchemaNode, forced: bool, version: int | None) -> Schema:
+    def _convert_reference(self, reference: str, node: _SchemaNode, forced: bool, version: int | None) -> Schema:
         target = self._target(reference, node.document)
-        level = self._open.get(id(target.value))
+        level = self._enclosing.get(id(target.value))
         if level is None:
-            return self._opened(target, reference, forced, version)
+            return self._convert_document(target, reference, forced, version)
         self._recursive.add(id(target.value))
         if level == self._level:
             raise DataError(f"The JSON Schema contains itself ({reference}) and nothing else")
@@ -189,17 +189,17 @@ class _JsonSchemaToConnect:
     def _union(self, branches: list[_SchemaNode], node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
         if len(branches) == 1 and self._options.flatten_unions:
             return self.convert(branches[0])
-        rest = [branch for branch in branches if not _is_null(branch.value)]
-        if len(branches) == 2 and len(rest) == 1:
-            return self.convert(rest[0], True, version)
+        non_null = [branch for branch in branches if not _is_null(branch.value)]
+        if len(branches) == 2 and len(non_null) == 1:
+            return self.convert(non_null[0], True, version)
         name, parameters, field = mapping.ONE_OF, None, f"{mapping.ONE_OF}.field."
         if self._options.general_sums:
             name = f"connect_union_{self._unions}"
             parameters, field, self._unions = {mapping.GENERAL_UNION: name}, "connect_union_field_", self._unions + 1
         self._level += 1
-        fields = {f"{field}{n}": self.convert(branch, True) for n, branch in enumerate(rest)}
+        fields = {f"{field}{n}": self.convert(branch, True) for n, branch in enumerate(non_null)}
         self._level -= 1
-        schema = Schema("struct", len(rest) < len(branches), name, fields=fields, parameters=parameters)
+        schema = Schema("struct", len(non_null) < len(branches), name, fields=fields, parameters=parameters)
         return self._with_properties(schema, node, forced, version)
 
     def _all_of(self, branches: list[_SchemaNode], forced: bool, version: int | None) -> Schema:
@@ -231,23 +231,23 @@ class _JsonSchemaToConnect:
             raise DataError(f"Unsupported criterion allOf for {json.dumps([branch.value for branch in branches])}")
         return self.convert(typed, forced, version)
 
-    def _collect(self, node: _SchemaNode, fields: dict[str, tuple[_SchemaNode, bool]], seen: list[int]) -> None:
-        """Note the properties of a part of an allOf, and whether they are required."""
+    def _collect(self, node: _SchemaNode, fields: dict[str, tuple[_SchemaNode, bool]], visited: list[int]) -> None:
+        """Add the properties of a part of an allOf to `fields`, and whether they are required."""
         value = node.value
-        if not isinstance(value, dict) or id(value) in seen:
+        if not isinstance(value, dict) or id(value) in visited:
             return
-        seen.append(id(value))
+        visited.append(id(value))
         if "$ref" in value:
-            self._collect(self._target(value["$ref"], node.document), fields, seen)
+            self._collect(self._target(value["$ref"], node.document), fields, visited)
             return
         for inner in value.get("allOf", ()):
-            self._collect(_SchemaNode(inner, node.document), fields, seen)
+            self._collect(_SchemaNode(inner, node.document), fields, visited)
         properties = value.get("properties") or {}
         for name in hash_order(properties):
             fields[name] = _SchemaNode(properties[name], node.document), name in (value.get("required") or ())
 
     def _with_properties(self, schema: Schema, node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
-        """The schema with what the node's title, description, default and properties of Connect's say."""
+        """The schema with the node's title, description, default and properties `connect.…`."""
         own_version = node.get(mapping.VERSION)
         parameters = dict(schema.parameters or {}) | (node.get(mapping.PARAMETERS) or {})
         described = schema.same_but(
@@ -262,12 +262,12 @@ class _JsonSchemaToConnect:
 
 
 def _kinds(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schemas that a node is, of which all hold: one of a type, of enums, or of combinations."""
+    """The schemas that a node combines, all of which hold: of a type, of an enum, or of a combination such as oneOf."""
     kind = node.get("type")
     if isinstance(kind, list):
         if len(kind) > 1:
-            rest = {name: value for name, value in node.items() if name not in ("type", "title", "description", "default")}
-            yield {"anyOf": [{**(rest if type_name != "null" else {}), "type": type_name} for type_name in kind]}
+            shared = {name: value for name, value in node.items() if name not in ("type", "title", "description", "default")}
+            yield {"anyOf": [{**(shared if type_name != "null" else {}), "type": type_name} for type_name in kind]}
             return
         kind = kind[0]
     for word in ("oneOf", "anyOf", "allOf", "enum", "const"):
@@ -290,7 +290,7 @@ def _is_null(node: Any) -> bool:
 
 
 def _inner(node: Any) -> Iterator[dict[str, Any]]:
-    """A schema and every schema in it."""
+    """A schema and every nested schema."""
     if isinstance(node, dict):
         yield node
         for value in node.values():
@@ -301,7 +301,7 @@ def _inner(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _default(schema: Schema, value: Any) -> Any:
-    """A default in the form that Connect's payload has."""
+    """A default in the JSON form of Connect's payload."""
     if schema.logical == DECIMAL and isinstance(value, (int, float)):
         unscaled = int(Decimal(str(value)).scaleb(schema.scale))
         return base64.b64encode(unscaled.to_bytes((8 + (unscaled + (unscaled < 0)).bit_length()) // 8, signed=True)).decode()

@@ -1,1 +1,1 @@
-"""Protobuf: its schemas as Connect's and back, and what reads and writes its bytes (`ProtobufMessage.java`)."""
+"""Protobuf: conversion of schemas to Connect's and back, and plans for reading and writing its bytes (`ProtobufMessage.java`)."""

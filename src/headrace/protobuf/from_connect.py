@@ -1,4 +1,4 @@
-"""A schema of Connect as the text of a `.proto` file (`ProtobufData.fromConnectSchema`), as `ProtobufSchema` writes it."""
+"""Converts Connect schemas to texts of `.proto` files (`ProtobufData.fromConnectSchema`), in the form of `ProtobufSchema`."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ option csharp_namespace = "Google.Protobuf.WellKnownTypes";
 
 
 def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
-    """The text of the file for data with a schema of Connect, and the full name of its message. Raises DataError."""
+    """The text of the file for a Connect schema, and the full name of its message. Raises DataError."""
     if schema.type != "struct":
         if schema.type not in _TYPES:
             raise DataError(f"Unsupported root schema of type {schema.type.upper()}")
         return _WRAPPERS_FILE, _WRAPPER_OF[_TYPES[schema.type]]
     package, name = mapping.split_name(schema.name or f"{mapping.DEFAULT_NAME}1", options)
-    made = _ProtobufFromConnect(options, 0 if schema.name else 1)
-    message = made.message(name, schema)
+    conversion = _ProtobufFromConnect(options, 0 if schema.name else 1)
+    message = conversion.message(name, schema)
     head = 'syntax = "proto3";\n' + (f"package {package};\n" if package else "")
-    imports = "".join(f'import "{name}";\n' for name in made.imports)
+    imports = "".join(f'import "{name}";\n' for name in conversion.imports)
     text = head + (f"\n{imports}" if imports else "") + f"\n{message.text()}"
     return text, f"{package}.{name}" if package else name
 
 
 def _free_numbers(schema: Schema) -> Iterator[int]:
-    """Numbers for the fields of a struct that have none: those that no field has, as a transform adds fields to a message."""
+    """Unused field numbers, for fields of a struct that have none, such as those that a transform adds."""
     members = (member for union in schema.fields.values() if mapping.is_union(union) for member in union.fields.values())
     fields = [*schema.fields.values(), *members]
-    taken = {int((field.parameters or {}).get(mapping.TAG, 0)) for field in fields}
-    return (number for number in count(1) if number not in taken)
+    used_tags = {int((field.parameters or {}).get(mapping.TAG, 0)) for field in fields}
+    return (number for number in count(1) if number not in used_tags)
 
 
 @dataclass
 class _MessageText:
-    """A message that is being written."""
+    """The text of a message, under construction."""
 
     name: str
     fields: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class _MessageText:
     enums: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """The message as it stands in a file."""
+        """The message in the syntax of a file."""
         oneofs = [f"oneof {name} {{\n{_indented(''.join(members))}}}\n" for name, members in self.oneofs.items() if members]
         nested = [*(message.text() for message in self.messages.values()), *self.enums.values()]
         groups = [group for group in (self.fields, oneofs, nested) if group]
@@ -127,8 +127,8 @@ class _ProtobufFromConnect:
         for member, inner in schema.fields.items():
             tag = (inner.parameters or {}).get(mapping.TAG)
             if tag is None:
-                what = f"The field {member} of the union {schema.name} has no parameter {mapping.TAG}, its number in Protobuf"
-                raise DataError(what)
+                problem = f"The field {member} of the union {schema.name} has no parameter {mapping.TAG}, its number in Protobuf"
+                raise DataError(problem)
             self._add(message, members, inner, member, int(tag), oneof=True)
 
     def _enum(self, message: _MessageText, schema: Schema) -> None:
@@ -179,7 +179,7 @@ class _ProtobufFromConnect:
 
 
 def _meta(params: dict[str, str]) -> str:
-    """The option with what Protobuf has no word for. The value comes first where Confluent's writes it first."""
+    """The option `confluent.field_meta` with facts that Protobuf lacks. Key and value are in the order that Confluent writes."""
     if not params:
         return ""
     entries = []

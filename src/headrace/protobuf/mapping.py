@@ -1,4 +1,4 @@
-"""How Protobuf's types and Connect's stand for each other: names and options of Confluent's `ProtobufData`."""
+"""The mapping between Protobuf's types and Connect's: names and options of Confluent's `ProtobufData`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ CONNECT_TYPE, PRECISION = "connect.type", "connect.decimal.precision"
 ENTRY = "Entry"
 LOGICAL = {"confluent.type.Decimal": DECIMAL, "google.type.Date": DATE, "google.type.TimeOfDay": TIME,
            "google.protobuf.Timestamp": TIMESTAMP}  # fmt: skip
-"""Messages that are a logical type of Connect's."""
+"""Messages that represent logical types of Connect."""
 PLANS = {DECIMAL: "decimal", DATE: "date", TIME: "time", TIMESTAMP: "timestamp"}
-"""What `ProtobufType.java` calls them."""
+"""Their names in `ProtobufType.java`."""
 LOCATIONS = {"confluent.type.Decimal": "confluent/type/decimal.proto", "google.type.Date": "google/type/date.proto",
              "google.type.TimeOfDay": "google/type/timeofday.proto",
              "google.protobuf.Timestamp": "google/protobuf/timestamp.proto"}  # fmt: skip
 SCALARS = {"int32": "int32", "sint32": "int32", "sfixed32": "int32", "uint32": "int64", "fixed32": "int64", "int64": "int64",
            "uint64": "int64", "sint64": "int64", "fixed64": "int64", "sfixed64": "int64", "float": "float32", "double": "float64",
            "bool": "boolean", "string": "string", "bytes": "bytes"}  # fmt: skip
-"""Connect's types of Protobuf's."""
+"""Protobuf's scalar types and the types of Connect that represent them."""
 
 
 @dataclass(frozen=True)
 class ProtobufOptions:
-    """The converter's options that decide on the mapping."""
+    """The converter's options for the mapping."""
 
     enhanced: bool = False
     scrub_names: bool = False
@@ -49,28 +49,28 @@ class ProtobufOptions:
 
     @property
     def enum(self) -> str:
-        """The parameter of an enum's schema that has its name."""
+        """The parameter with the name of an enum."""
         return GENERAL_ENUM if self.general_sums else ENUM
 
     @property
     def unwraps(self) -> bool:
-        """Whether a wrapper message is read as what it holds."""
+        """Whether a wrapper message is read as its value."""
         return self.wrapper_nullables or self.wrapper_raw
 
 
 def is_union(schema: Schema) -> bool:
-    """Whether a struct stands for a oneof."""
+    """Whether a struct represents a oneof."""
     return schema.type == "struct" and ((schema.name or "").startswith(UNION) or GENERAL_UNION in (schema.parameters or {}))
 
 
 def is_enum(schema: Schema) -> bool:
-    """Whether a text, or a number, stands for an enum."""
+    """Whether a string, or a number, represents an enum."""
     parameters = schema.parameters or {}
     return GENERAL_ENUM in parameters or ENUM in parameters
 
 
 def scrubbed(name: str, options: ProtobufOptions) -> str:
-    """A name with what Protobuf allows in it, if that is asked for."""
+    """A name without characters that Protobuf does not allow, if `scrub_names` is set."""
     if not options.scrub_names or re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
@@ -90,14 +90,14 @@ def entry_name(map_name: str) -> str:
 
 
 def map_name(entry: str) -> str:
-    """The name of a map by that of the message of its entries."""
+    """The name of a map, from the name of the message of its entries."""
     package, _, short = entry.rpartition(".")
     words = re.sub("(?<=.)([A-Z])", r"_\1", short.removesuffix(ENTRY)).lower()
     return f"{package}.{words}" if package else words
 
 
 def entry_of(field: Field, type_: Message | Enum | None) -> Message | None:
-    """The message of a map's entries, if a field is a map that is written as such a message."""
+    """The message of a map's entries, if the field is a map written as repeated entry messages, else None."""
     if field.label != "repeated" or not isinstance(type_, Message) or not type_.short.endswith(ENTRY):
         return None
     is_entry = [f.name for f in type_.fields] == ["key", "value"] and all(f.label != "repeated" for f in type_.fields)
@@ -105,5 +105,5 @@ def entry_of(field: Field, type_: Message | Enum | None) -> Message | None:
 
 
 def enum_plan(enum: Enum, as_number: bool) -> dict[str, Any]:
-    """How an enum is read and written."""
+    """The plan for reading and writing an enum."""
     return {"t": "enum", "n": enum.short, "i": as_number, "closed": enum.closed, "s": [[*pair] for pair in enum.symbols.items()]}

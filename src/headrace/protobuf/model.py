@@ -1,4 +1,4 @@
-"""What a `.proto` file defines."""
+"""The model of a `.proto` file: messages, fields and enums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Enum:
     """In full, with its package."""
     symbols: Mapping[str, int]
     closed: bool = False
-    """A number that is no symbol is no value, as in proto2."""
+    """Whether numbers without a symbol are invalid, as in proto2."""
 
     @property
     def short(self) -> str:
@@ -29,14 +29,14 @@ class Field:
     name: str
     number: int
     type: str
-    """A scalar type, or the name of a message or an enum as the file gives it."""
+    """A scalar type, or the name of a message or an enum as in the file."""
     label: str = ""
     """`optional`, `required`, `repeated`, or nothing."""
     map_key: str | None = None
     """The type of the keys of a map, whose values are of `type`."""
     oneof: str | None = None
     packed: bool | None = None
-    """None if the file does not say."""
+    """None if the file does not set it."""
     params: Mapping[str, str] = field(default_factory=dict)
     """Of `(confluent.field_meta)`."""
 
@@ -71,7 +71,7 @@ class File:
 
 
 def all_types(messages: tuple[Message, ...], enums: tuple[Enum, ...]) -> Iterator[Message | Enum]:
-    """The types, and those within them."""
+    """The types and all nested types."""
     yield from enums
     for message in messages:
         yield message

@@ -1,4 +1,4 @@
-"""The text of a `.proto` file, as far as it says what messages look like: options other than those of `Field` are passed over."""
+"""Parser of `.proto` files; options other than those of `Field` are skipped."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _META = "confluent.field_meta"
 
 
 def parse(text: str) -> File:
-    """What a file defines. Raises DataError, which says what stands in the wrong place."""
+    """Parse a file. Raises DataError with the unexpected token and its line."""
     return _ProtoParser(text).file()
 
 
 @dataclass
 class _Body:
-    """A message that is being read."""
+    """A message that is being parsed."""
 
     name: str
     fields: list[Field] = field(default_factory=list)
@@ -61,23 +61,23 @@ class _ProtoParser:
         self._at += 1
         return token
 
-    def _expect(self, *wanted: str) -> str:
+    def _expect(self, *expected: str) -> str:
         token = self._next()
-        if token not in wanted:
-            raise self._wrong(token, " or ".join(wanted))
+        if token not in expected:
+            raise self._unexpected(token, " or ".join(expected))
         return token
 
-    def _wrong(self, token: str, wanted: str) -> DataError:
+    def _unexpected(self, token: str, expected: str) -> DataError:
         at = self._tokens[min(self._at, len(self._tokens)) - 1][1] if self._tokens else 0
         line = self._text.count("\n", 0, at) + 1
-        return DataError(f"The Protobuf schema has {token or 'its end'} in line {line} instead of {wanted}")
+        return DataError(f"The Protobuf schema has {token or 'its end'} in line {line} instead of {expected}")
 
     def _number(self) -> int:
         token = self._next()
         try:
             return int(token, 8) if re.fullmatch("-?0[0-7]+", token) else int(token, 0)
         except ValueError:
-            raise self._wrong(token, "a number") from None
+            raise self._unexpected(token, "a number") from None
 
     def _string(self) -> str:
         token, parts = self._next(), []
@@ -88,7 +88,7 @@ class _ProtoParser:
         return "".join(parts)
 
     def _skip(self) -> None:
-        """Pass over a statement: up to its semicolon, or the end of its block."""
+        """Skip a statement, up to its semicolon or the end of its block."""
         depth = 0
         while self._at < len(self._tokens):
             token = self._next()
@@ -121,12 +121,12 @@ class _ProtoParser:
                 self._expect(";")
             elif not self._type(word, top) and word != ";":
                 if word not in ("option", "extend", "service"):
-                    raise self._wrong(word, "a message or an enum")
+                    raise self._unexpected(word, "a message or an enum")
                 self._skip()
         return File(package, tuple(imports), tuple(top.messages), tuple(top.enums), self._is_proto2)
 
     def _type(self, word: str, outer: _Body) -> bool:
-        """Read a message or an enum, if the word begins one."""
+        """Parse a message or an enum, if the word begins one; returns whether it does."""
         if word == "message":
             outer.messages.append(self._message(self._full(outer.name)))
         elif word == "enum":
@@ -175,7 +175,7 @@ class _ProtoParser:
             word = self._next()
             self._expect(">")
         if not re.fullmatch(r"\.?[A-Za-z_][\w.]*", word):
-            raise self._wrong(word, "the type of a field")
+            raise self._unexpected(word, "the type of a field")
         name = self._next()
         self._expect("=")
         number = self._number()

@@ -1,4 +1,4 @@
-"""Protobuf schemas that clients send as a FileDescriptorProto in base64: Confluent's makes it a text, others do not."""
+"""Protobuf schemas that clients register as a FileDescriptorProto in base64; Confluent's registry returns them as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Message = dict[int, list[Any]]
 
 
 def as_text(schema: str) -> str:
-    """The text of a `.proto` file; of one that is in base64, what it describes, without its options."""
+    """The text of a `.proto` file; a FileDescriptorProto in base64 is converted to text, without its options."""
     try:
         descriptor = _decoded(base64.b64decode(schema, validate=True))
     except (ValueError, binascii.Error, IndexError):
@@ -55,7 +55,7 @@ def _text(message: _Message, number: int) -> str:
 
 
 def _is_set(message: _Message, number: int) -> bool:
-    """Whether a flag is there and true; some libraries write those that are false as well."""
+    """Whether a flag is present and true; some libraries also write false ones."""
     return bool(message.get(number, [0])[-1])
 
 

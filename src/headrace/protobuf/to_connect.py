@@ -1,4 +1,4 @@
-"""A Protobuf message as a schema of Connect, and what reads its bytes as that (`ProtobufData.toConnectSchema`)."""
+"""Converts Protobuf messages to Connect schemas and plans for reading (`ProtobufData.toConnectSchema`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.registry.reading import Reading
 from headrace.values.schema import DECIMAL, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
-"""What `ProtobufType.java` takes: `t`, the type, and what belongs to it."""
+"""The input of `ProtobufType.java`: `t`, the type, and its arguments."""
 
 
 def to_connect(types: Types, options: ProtobufOptions, indexes: Sequence[int] = (0,), version: int | None = None) -> Reading:
@@ -30,17 +30,17 @@ def to_connect(types: Types, options: ProtobufOptions, indexes: Sequence[int] = 
 class _ProtobufToConnect:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
-        self._open: list[str] = []  # messages that are being converted; "" for the struct of a oneof
-        self._referred: set[str] = set()  # messages that are a part of themselves
+        self._enclosing: list[str] = []  # messages that are being converted; "" for the struct of a oneof
+        self._referenced: set[str] = set()  # recursive messages
 
     def message(self, message: Message) -> tuple[Schema, Plan]:
         """Schema and plan of a message."""
         connect_name = message.name if self._options.enhanced else message.short
-        if message.name in self._open:
-            self._referred.add(message.name)
-            levels_up = len(self._open) - self._open.index(message.name)
+        if message.name in self._enclosing:
+            self._referenced.add(message.name)
+            levels_up = len(self._enclosing) - self._enclosing.index(message.name)
             return Schema("struct", name=connect_name, levels_up=levels_up), {"t": "ref", "n": message.name}
-        self._open.append(message.name)
+        self._enclosing.append(message.name)
         fields: dict[str, Schema] = {}
         plans: list[Plan] = []
         for place, oneof in enumerate(message.oneofs):
@@ -56,17 +56,17 @@ class _ProtobufToConnect:
         for field in message.fields:
             if field.oneof is None:
                 fields[field.name], plan = self._field(field, message)
-                present = plan.get("scalar", False) and self._is_told_from_nothing(field, message)
+                present = plan.get("scalar", False) and self._tracks_presence(field, message)
                 plans.append(plan | {"n": field.name, "p": present})
-        self._open.pop()
-        named = {"n": message.name} if message.name in self._referred else {}
+        self._enclosing.pop()
+        named = {"n": message.name} if message.name in self._referenced else {}
         plan = {"t": "message", "f": plans, "z": self._options.struct_for_nulls} | named
         return Schema("struct", name=connect_name, fields=fields), plan
 
     def _union(self, oneof: str, members: Sequence[Field], message: Message) -> tuple[Schema, Plan]:
-        self._open.append("")
+        self._enclosing.append("")
         fields = {field.name: self._field(field, message) for field in members}
-        self._open.pop()
+        self._enclosing.pop()
         if self._options.general_sums:
             name, parameters = oneof, {mapping.GENERAL_UNION: oneof}
         else:
@@ -98,11 +98,11 @@ class _ProtobufToConnect:
     def _has_optional_keyword(field: Field, message: Message) -> bool:
         return field.label == "optional" and field.oneof is None and field.map_key is None
 
-    def _is_told_from_nothing(self, field: Field, message: Message) -> bool:
+    def _tracks_presence(self, field: Field, message: Message) -> bool:
         return self._has_optional_keyword(field, message) and (not message.is_proto2 or self._options.optional_proto2)
 
     def _typed(self, field: Field, message: Message) -> tuple[Schema, Plan]:
-        """The schema of one value of a field, and the members of the field's plan that say how it is read."""
+        """The schema of one value of a field, and the members of the field's plan for reading it."""
         if field.map_key is not None:
             keys = Field("key", 1, field.map_key)
             entry = mapping.entry_name(field.name)

@@ -1,4 +1,4 @@
-"""The types that a schema and its imports define, by their names."""
+"""The types defined by a schema and its imports, by their names."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ class Types:
     """The types of one schema."""
 
     def __init__(self, text: str, references: Mapping[str, str]) -> None:
-        """references: the texts of other schemas by the names of imports. Raises DataError for an import that is not there."""
+        """references: the texts of other schemas by the names of imports. Raises DataError for a missing import."""
         self.file = parse(as_text(text))
         self._types: dict[str, Message | Enum] = {}
         self._add(self.file, references, set())
 
-    def _add(self, file: File, references: Mapping[str, str], seen: set[str]) -> None:
+    def _add(self, file: File, references: Mapping[str, str], imported: set[str]) -> None:
         for type_ in all_types(file.messages, file.enums):
             self._types.setdefault(type_.name, type_)
         for name in file.imports:
-            if name in seen:
+            if name in imported:
                 continue
-            seen.add(name)
-            known = f'syntax = "proto3"; {FILES[name]}' if name in FILES else None
-            text = references.get(name, known)
+            imported.add(name)
+            definition = f'syntax = "proto3"; {FILES[name]}' if name in FILES else None
+            text = references.get(name, definition)
             if text is None:
                 raise DataError(f"The Protobuf schema imports {name}, which is not among its references")
-            self._add(parse(as_text(text)), references, seen)
+            self._add(parse(as_text(text)), references, imported)
 
     def message(self, indexes: Sequence[int]) -> Message:
-        """The message at a place: of the file, then of the message before. Raises DataError."""
+        """The message with these indexes: in the file, then in each enclosing message. Raises DataError."""
         current, messages = None, self.file.messages
         for index in indexes:
             if not 0 <= index < len(messages):
@@ -47,7 +47,7 @@ class Types:
         return current
 
     def indexes(self, name: str) -> list[int]:
-        """The place of a message with a full name. Raises DataError."""
+        """The indexes of the message with a full name. Raises DataError."""
 
         def search(messages: Sequence[Message]) -> list[int] | None:
             for place, message in enumerate(messages):
@@ -64,7 +64,7 @@ class Types:
         return indexes
 
     def of(self, field: Field, message: Message) -> Message | Enum | None:
-        """The message or the enum that a field of a message is, None for a scalar. Raises DataError."""
+        """The message or enum type of a field, None for a scalar. Raises DataError."""
         if field.type in SCALARS:
             return None
         if field.type.startswith("."):

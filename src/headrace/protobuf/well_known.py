@@ -1,4 +1,4 @@
-"""The files that every Protobuf schema may import: of Google, and of Confluent. No registry has them."""
+"""Files of Google and Confluent that every Protobuf schema may import; they are not in registries."""
 
 from __future__ import annotations
 
@@ -83,4 +83,4 @@ def _file(name: str, text: str) -> str:
 FILES = {name: _file(name, text) for name, _, text in (line.partition(":") for line in _TEXTS.strip().split("\n"))} | {
     "google/protobuf/wrappers.proto": _file("google/protobuf/wrappers.proto", _WRAPPERS_TEXT)
 }
-"""Their texts by their names, without the syntax, which is proto3."""
+"""Their texts by name, without the syntax statement; the syntax is proto3."""

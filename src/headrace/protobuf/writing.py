@@ -1,4 +1,4 @@
-"""What writes Connect's payload as a Protobuf message: the plan that `ProtobufType.java` takes."""
+"""Plans for writing Connect's payload as a Protobuf message, for `ProtobufType.java`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FITS = {
 
 
 def writing_plan(schema: Schema, types: Types, name: str, options: ProtobufOptions) -> tuple[Plan, list[int]]:
-    """How the payload of a schema of Connect is written as the message with this full name, and the message's indexes.
+    """The plan for writing the payload of a Connect schema as the message with this full name, and the message's indexes.
 
-    Raises DataError for data that the message has no place for.
+    Raises DataError if the message cannot hold the data.
     """
     if schema.type != "struct":
         return {"t": "wrapper", "i": {"t": WRAPPERS[name]}}, types.indexes(name)
@@ -32,18 +32,18 @@ def writing_plan(schema: Schema, types: Types, name: str, options: ProtobufOptio
 class _MessagePlans:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
-        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the messages that they become
+        self._enclosing: list[tuple[Schema, str]] = []  # the enclosing recursive structs, and the names of their messages
 
     def message(self, schema: Schema, message: Message) -> Plan:
         """The plan of a struct."""
         if not schema.is_recursive:
             return self._message(schema, message)
         pair = Schema("struct", name=schema.name, fields=schema.fields), message.name
-        if pair in self._open:
-            return {"t": "ref", "n": self._open.index(pair)}
-        self._open.append(pair)
-        plan = self._message(schema, message) | {"n": len(self._open) - 1}
-        self._open.pop()
+        if pair in self._enclosing:
+            return {"t": "ref", "n": self._enclosing.index(pair)}
+        self._enclosing.append(pair)
+        plan = self._message(schema, message) | {"n": len(self._enclosing) - 1}
+        self._enclosing.pop()
         return plan
 
     def _message(self, schema: Schema, message: Message) -> Plan:
@@ -70,14 +70,14 @@ class _MessagePlans:
             elif entries is not None:
                 pair = (entries.fields[0], entries.fields[1])
             else:
-                raise self._unfit(name, schema, field)
+                raise self._mismatch(name, schema, field)
             keys = self._typed(schema.keys, pair[0], entries or message)
             values = self._typed(schema.values, pair[1], entries or message)
             is_object = schema.keys.type == "string"
             return plan | {"e": {"k": keys, "v": values, "o": is_object, "all": field.map_key is not None}}
         repeated = field.label == "repeated"
         if repeated != (schema.items is not None) or field.map_key is not None:
-            raise self._unfit(name, schema, field)
+            raise self._mismatch(name, schema, field)
         plan["type"] = self._typed(schema.items or schema, field, message)
         if repeated:
             packable = (field.type in mapping.SCALARS and field.type not in ("string", "bytes")) or isinstance(type_, Enum)
@@ -87,7 +87,7 @@ class _MessagePlans:
         return plan
 
     @staticmethod
-    def _unfit(name: str, schema: Schema, field: Field) -> DataError:
+    def _mismatch(name: str, schema: Schema, field: Field) -> DataError:
         label = f"{field.label} " if field.label else ""
         kind = f"map<{field.map_key}, {field.type}>" if field.map_key else f"{label}{field.type}"
         return DataError(f"The Protobuf message has {kind} for the field {name}, which is {schema.type.upper()} in Connect")
@@ -96,33 +96,33 @@ class _MessagePlans:
         type_ = self._types.of(field, message)
         if type_ is None:
             if schema.type not in _FITS or field.type not in _FITS[schema.type]:
-                raise self._unfit(field.name, schema, field)
+                raise self._mismatch(field.name, schema, field)
             return {"t": field.type}
         if isinstance(type_, Enum):
             if schema.type not in ("string", "int32"):
-                raise self._unfit(field.name, schema, field)
+                raise self._mismatch(field.name, schema, field)
             return mapping.enum_plan(type_, schema.type == "int32")
         if type_.name in WRAPPERS and schema.type in _FITS:
             if WRAPPERS[type_.name] not in _FITS[schema.type]:
-                raise self._unfit(field.name, schema, field)
+                raise self._mismatch(field.name, schema, field)
             return {"t": "wrapper", "i": {"t": WRAPPERS[type_.name]}}
         logical = mapping.LOGICAL.get(type_.name)
         if logical is not None and schema.name == logical:
             return {"t": mapping.PLANS[logical]} | ({"scale": schema.scale} if logical == DECIMAL else {})
         if schema.type != "struct":
-            raise self._unfit(field.name, schema, field)
+            raise self._mismatch(field.name, schema, field)
         return self.message(schema, type_)
 
 
 def index_bytes(indexes: list[int]) -> bytes:
-    """The indexes of a message as they stand before it: zigzag varints; one byte 0 for the first message."""
+    """The encoded indexes before a message: zigzag varints; one byte 0 for the first message."""
     if indexes == [0]:
         return b"\0"
     encoded = bytearray()
     for number in (len(indexes), *indexes):
-        rest = number << 1
-        while rest > 0x7F:
-            encoded.append(rest & 0x7F | 0x80)
-            rest >>= 7
-        encoded.append(rest)
+        zigzag = number << 1
+        while zigzag > 0x7F:
+            encoded.append(zigzag & 0x7F | 0x80)
+            zigzag >>= 7
+        encoded.append(zigzag)
     return bytes(encoded)
