@@ -24,33 +24,33 @@ def props(registry: SchemaRegistry, converter: str = AVRO, **settings: str) -> d
     return {"key.converter": BYTES, "value.converter": converter, **url, **value}
 
 
-def learned(both: Converters, given: Any, config: Mapping[str, str], writing: Converters | None = None) -> Compiled:
+def learned(both: Converters, incoming: Any, config: Mapping[str, str], writing: Converters | None = None) -> Compiled:
     """The chain that knows what these records need, as a task finds it out."""
-    known: dict[str, list[str]] = {}
+    known_schemas: dict[str, list[str]] = {}
     for part in ("key", "value"):
         converter = getattr(both, part)
         new = converter.schema_in(f"in_{part}", ())
         if new is not None:
-            texts = given.selectExpr(f"{new} AS s").where("s IS NOT NULL").distinct().orderBy("s")
-            known[part] = [row["s"] for row in texts.collect()]
+            texts = incoming.selectExpr(f"{new} AS s").where("s IS NOT NULL").distinct().orderBy("s")
+            known_schemas[part] = [row["s"] for row in texts.collect()]
     while True:
-        compiled = compile_chain(stages(config), both, writing or both, known, sink=True, show=True)
-        wanted = {part: f"collect_set({name})" for part, name in compiled.request_columns.items()}
-        if not wanted:
+        compiled = compile_chain(stages(config), both, writing or both, known_schemas, sink=True, show=True)
+        requests = {part: f"collect_set({name})" for part, name in compiled.request_columns.items()}
+        if not requests:
             return compiled
-        row = compiled.apply(given).selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items())).first()
+        row = compiled.apply(incoming).selectExpr(*(f"{sql} AS {part}" for part, sql in requests.items())).first()
         assert row is not None
-        if not any(row[part] for part in wanted):
+        if not any(row[part] for part in requests):
             return compiled
-        for part in wanted:
+        for part in requests:
             getattr(writing or both, part).learn(row[part])
 
 
 def through(spark: SparkSession, config: Mapping[str, str], records: Iterable[Record], to: Mapping[str, str] | None = None
             ) -> list[Any]:  # fmt: skip
     """What becomes of each record; to: the converters that write, if others than those that read."""
-    given = list(records)
-    before = frame(spark, given)
+    inputs = list(records)
+    before = frame(spark, inputs)
     both = converters(config)
     after = learned(both, before, config, converters({**config, **to}) if to else None).apply(before, keep=["n"])
-    return [outcome(row, given[row["n"]]) for row in sorted(after.collect(), key=lambda row: row["n"])]
+    return [outcome(row, inputs[row["n"]]) for row in sorted(after.collect(), key=lambda row: row["n"])]

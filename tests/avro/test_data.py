@@ -66,9 +66,9 @@ def in_topic(topic: str) -> SerializationContext:
 def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders", **config: Any) -> bytes:
     serializer: Any = AvroSerializer
     with client(registry) as confluent:
-        found = serializer(confluent, json.dumps(schema), conf=config)(data, in_topic(topic))
-    assert isinstance(found, bytes)
-    return found
+        result = serializer(confluent, json.dumps(schema), conf=config)(data, in_topic(topic))
+    assert isinstance(result, bytes)
+    return result
 
 
 def deserialized(registry: SchemaRegistry, data: bytes | None) -> Any:
@@ -79,9 +79,9 @@ def deserialized(registry: SchemaRegistry, data: bytes | None) -> Any:
 
 def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
     data = serialized(registry, ALL, DATA)
-    [found] = through(spark, props(registry), [Record(data)], TO_JSON)
-    assert isinstance(found, Record), found
-    assert json.loads(found.value or b"") == {
+    [result] = through(spark, props(registry), [Record(data)], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == {
         "bool": True, "int": -(2**31), "long": 2**63 - 1, "float": 1.5, "double": -0.1, "text": 'é"\n\U0001f600',
         "bytes": base64.b64encode(b"\x00\xff").decode(), "byte": -7, "size": "L",
         "md5": base64.b64encode(b"\x01\x02\x03\x04").decode(),
@@ -102,11 +102,11 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
         with client(registry) as confluent:
             made = serializer(confluent, json.dumps(ALL), conf={"schema.id.serializer": header_schema_id_serializer})
             record = Record(made(DATA, context), headers=headers)
-    found, tombstone = through(spark, props(registry, enhanced_avro_schema_support="true"), [record, Record(None)])
-    assert isinstance(found, Record), found
-    assert list(found.headers) == [("other", b"1")]  # the id stands before the data now
-    assert deserialized(registry, found.value) == DATA | {"micros": 1795417200123456}  # which Connect has no type for
-    assert (found.value or b"")[5:] == (record.value or b"")[0 if wire == "guid" else 5 :]
+    outcomes, tombstone = through(spark, props(registry, enhanced_avro_schema_support="true"), [record, Record(None)])
+    assert isinstance(outcomes, Record), outcomes
+    assert list(outcomes.headers) == [("other", b"1")]  # the id stands before the data now
+    assert deserialized(registry, outcomes.value) == DATA | {"micros": 1795417200123456}  # which Connect has no type for
+    assert (outcomes.value or b"")[5:] == (record.value or b"")[0 if wire == "guid" else 5 :]
     assert tombstone.value is None
     written = json.loads(registry.store.subjects["orders-value"][-1].schema.text)
     assert [field["name"] for field in written["fields"]] == [field["name"] for field in ALL["fields"]]
@@ -118,18 +118,18 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
     (["int", "string"], "x"),
 ])  # fmt: skip
 def test_a_value_need_not_be_a_record(spark: SparkSession, registry: SchemaRegistry, schema: Any, data: Any) -> None:
-    given = serialized(registry, schema, data)
-    [found] = through(spark, props(registry), [Record(given)])
-    assert isinstance(found, Record), found
-    assert deserialized(registry, found.value) == data
-    assert (found.value or b"")[5:] == given[5:]
+    message = serialized(registry, schema, data)
+    [result] = through(spark, props(registry), [Record(message)])
+    assert isinstance(result, Record), result
+    assert deserialized(registry, result.value) == data
+    assert (result.value or b"")[5:] == message[5:]
 
 
 def test_bytes_alone_have_no_length(spark: SparkSession, registry: SchemaRegistry) -> None:
     id = registry.register("orders-value", '"bytes"')
-    given = b"\0" + id.to_bytes(4) + b"\x01\xff"
-    [found] = through(spark, props(registry), [Record(given)])
-    assert (found.value or b"")[5:] == given[5:]
+    message = b"\0" + id.to_bytes(4) + b"\x01\xff"
+    [result] = through(spark, props(registry), [Record(message)])
+    assert (result.value or b"")[5:] == message[5:]
     written = registry.store.subjects["orders-value"][-1].schema
     assert json.loads(written.text) == {"type": "bytes", "connect.version": 1}  # as Connect's schema has that of the registry
 
@@ -148,12 +148,12 @@ def test_schemas_of_many_ids_may_meet_in_one_batch(spark: SparkSession, registry
         return {"type": "record", "name": "R", "fields": [{"name": f"f{n}", "type": "int"}]}
 
     registry.store.levels[None] = "NONE"
-    given = [Record(serialized(registry, schema(n % 3), {f"f{n % 3}": n})) for n in range(6)]
+    records = [Record(serialized(registry, schema(n % 3), {f"f{n % 3}": n})) for n in range(6)]
     rename = {"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
               "transforms.r.renames": "f1:g1"}  # fmt: skip
     registry.requests.clear()
-    found = through(spark, {**props(registry), **rename}, given)
-    assert [deserialized(registry, record.value) for record in found] == [
+    outcomes = through(spark, {**props(registry), **rename}, records)
+    assert [deserialized(registry, record.value) for record in outcomes] == [
         {"g1" if n % 3 == 1 else f"f{n % 3}": n} for n in range(6)
     ]
     assert len([r for r in registry.requests if r.startswith("GET /schemas/ids/") and not r.endswith("versions")]) <= 3 + 1 + 6
@@ -166,8 +166,8 @@ def test_an_optional_null_is_no_record_and_a_default_is_written_for_null(spark: 
     config = props(registry)
     typed = {**config, "value.converter": JSON, "value.converter.schemas.enable": "true",
              "value.converter.replace.null.with.default": "false"}  # fmt: skip
-    found = through(spark, typed, [Record(text) for text in texts], config)
-    assert [deserialized(registry, r.value) if r.value else None for r in found] == [None, {"a": 5}, {"a": 6}]
+    outcomes = through(spark, typed, [Record(text) for text in texts], config)
+    assert [deserialized(registry, r.value) if r.value else None for r in outcomes] == [None, {"a": 5}, {"a": 6}]
 
 
 def test_numbers_that_json_has_not_are_kept(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -175,12 +175,12 @@ def test_numbers_that_json_has_not_are_kept(spark: SparkSession, registry: Schem
     inner = {"name": "c", "type": {"type": "record", "name": "C", "fields": [{"name": "d", "type": "double"}]}}
     schema = {"type": "record", "name": "R", "fields": [*fields, inner]}
     data = {"a": float("-inf"), "b": [float("inf"), -0.0], "c": {"d": float("nan")}}
-    given = serialized(registry, schema, data)
+    message = serialized(registry, schema, data)
     flat = {"transforms": "f", "transforms.f.type": "org.apache.kafka.connect.transforms.Flatten$Value"}
-    copied, flattened = through(spark, props(registry), [Record(given)]) + through(
-        spark, {**props(registry, auto_register_schemas="true"), **flat}, [Record(given, topic="flat")]
+    copied, flattened = through(spark, props(registry), [Record(message)]) + through(
+        spark, {**props(registry, auto_register_schemas="true"), **flat}, [Record(message, topic="flat")]
     )
-    assert (copied.value or b"")[5:] == given[5:]
+    assert (copied.value or b"")[5:] == message[5:]
     assert str(deserialized(registry, flattened.value)["c.d"]) == "nan" if isinstance(flattened, Record) else flattened
 
 
@@ -199,11 +199,11 @@ def test_a_negative_zero_is_one_in_json(
     fields = [{"name": name, "type": kind} for name, kind in {**kinds, "c": inner}.items()]
     within = {"d": -0.0, "f": -0.0, "nan": float("nan"), "price": Decimal("1.50")}
     data = {"f": -0.0, "d": -0.0, "s": -0.0, "a": [-0.0], "c": within}
-    given = serialized(registry, {"type": "record", "name": "R", "fields": fields}, data)
+    message = serialized(registry, {"type": "record", "name": "R", "fields": fields}, data)
     for decimals, price in {"BASE64": '"AJY="', "NUMERIC": "1.50"}.items():
         to = {"value.converter": JSON, "value.converter.schemas.enable": schemas, "value.converter.decimal.format": decimals}
-        [found] = through(spark, {**props(registry), **chain}, [Record(given)], to)
-        text = (found.value or b"").decode() if isinstance(found, Record) else str(found)
+        [result] = through(spark, {**props(registry), **chain}, [Record(message)], to)
+        text = (result.value or b"").decode() if isinstance(result, Record) else str(result)
         text = text.partition('"payload":')[2].removesuffix("}") if schemas == "true" else text
         numbers = f'"d":-0.0,"f":-0.0,"nan":"NaN","price":{price}'
         nested = numbers.replace('"', '"c.', 1).replace(',"', ',"c.') if chain else f'"c":{{{numbers}}}'
@@ -222,17 +222,17 @@ BAD_ID = b"\0" + (77).to_bytes(4) + b"x"
 def test_data_that_cannot_be_read_fails_with_one_sentence(
     spark: SparkSession, registry: SchemaRegistry, value: bytes, why: str
 ) -> None:
-    [found] = through(spark, props(registry), [Record(value)])
-    assert isinstance(found, Failed), found
-    assert found.step == "input.value"
-    assert found.message == "Failed to deserialize data for topic orders to Avro: "
-    assert why in (found.cause or "")
+    [result] = through(spark, props(registry), [Record(value)])
+    assert isinstance(result, Failed), result
+    assert result.step == "input.value"
+    assert result.message == "Failed to deserialize data for topic orders to Avro: "
+    assert why in (result.cause or "")
 
 
 def test_bytes_that_are_copied_keep_the_header_of_their_schema(spark: SparkSession, registry: SchemaRegistry) -> None:
     given = Record(b"\x06", b"\x06", headers=[("__value_schema_id", b"\1" + bytes(16)), ("__key_schema_id", b"\1" + bytes(16))])
-    [found] = through(spark, props(registry) | {"value.converter": BYTES}, [given])
-    assert (found.value, list(found.headers)) == (given.value, given.headers)
+    [result] = through(spark, props(registry) | {"value.converter": BYTES}, [given])
+    assert (result.value, list(result.headers)) == (given.value, given.headers)
 
 
 def test_items_without_bytes_do_not_fill_the_memory(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -259,9 +259,9 @@ class Older(SchemaRegistry):
 
 def test_data_is_read_where_the_registry_does_not_say_the_versions(spark: SparkSession) -> None:
     with Older() as registry:
-        [found] = through(spark, props(registry), [Record(serialized(registry, "int", 5))])
-        assert isinstance(found, Record), found
-        assert deserialized(registry, found.value) == 5
+        [result] = through(spark, props(registry), [Record(serialized(registry, "int", 5))])
+        assert isinstance(result, Record), result
+        assert deserialized(registry, result.value) == 5
 
 
 def test_a_payload_that_ends_early_fails(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -275,12 +275,12 @@ def test_a_payload_that_ends_early_fails(spark: SparkSession, registry: SchemaRe
 def test_a_schema_that_the_registry_refuses_is_the_failure_of_its_records(spark: SparkSession, registry: SchemaRegistry) -> None:
     registry.register("orders-value", '"int"')
     registry.store.set_mode("closed-value", "READONLY")
-    given = serialized(registry, "int", 5)
+    message = serialized(registry, "int", 5)
     shown = [b'"text"', b'"text"']
     records = [Record(shown[0]), Record(shown[1], topic="closed"), Record(shown[0], topic="open")]
     config = props(registry)
     refused, closed, written = through(spark, {**config, **JSON_VALUE}, records, config)
-    assert given[0] == 0
+    assert message[0] == 0
     assert isinstance(refused, Failed)
     assert (refused.step, "incompatible with an earlier schema for subject" in (refused.cause or "")) == ("output.value", True)
     assert isinstance(closed, Failed)
@@ -290,9 +290,9 @@ def test_a_schema_that_the_registry_refuses_is_the_failure_of_its_records(spark:
 
 def test_a_schema_that_is_not_there_fails_without_auto_registration(spark: SparkSession, registry: SchemaRegistry) -> None:
     config = props(registry, auto_register_schemas="false")
-    [found] = through(spark, {**config, **JSON_VALUE}, [Record(b"5")], config)
-    assert isinstance(found, Failed)
-    assert "Subject 'orders-value' not found" in (found.cause or "")
+    [result] = through(spark, {**config, **JSON_VALUE}, [Record(b"5")], config)
+    assert isinstance(result, Failed)
+    assert "Subject 'orders-value' not found" in (result.cause or "")
 
 
 def test_the_newest_schema_of_a_subject_is_written_with(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -303,46 +303,46 @@ def test_the_newest_schema_of_a_subject_is_written_with(spark: SparkSession, reg
     value = json.dumps({"schema": schema, "payload": {"a": 3}}).encode()
     config = props(registry, auto_register_schemas="false", use_latest_version="true")
     typed = {**config, "value.converter": JSON}
-    [found] = through(spark, typed, [Record(value)], config)
-    assert isinstance(found, Record), found
-    assert found.value == b"\0" + id.to_bytes(4) + b"\x06\x00"
-    assert deserialized(registry, found.value) == {"a": 3, "b": None}
+    [result] = through(spark, typed, [Record(value)], config)
+    assert isinstance(result, Record), result
+    assert result.value == b"\0" + id.to_bytes(4) + b"\x06\x00"
+    assert deserialized(registry, result.value) == {"a": 3, "b": None}
 
 
 def test_more_schemas_than_a_subject_may_have_fail(spark: SparkSession, registry: SchemaRegistry) -> None:
     registry.store.levels[None] = "NONE"
     config = props(registry, max_schemas_per_subject="2")
     values = [json.dumps({"schema": {"type": kind}, "payload": 1}).encode() for kind in ("int8", "int16", "int32")]
-    found = through(spark, {**config, "value.converter": JSON}, [Record(value) for value in values], config)
-    assert [type(one) for one in found].count(Failed) == 1
-    [failed] = [one for one in found if isinstance(one, Failed)]
+    outcomes = through(spark, {**config, "value.converter": JSON}, [Record(value) for value in values], config)
+    assert [type(outcome) for outcome in outcomes].count(Failed) == 1
+    [failed] = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     assert "Too many schema objects created for orders-value! There are 2" in (failed.cause or "")
 
 
 def test_a_schema_of_another_type_is_named(spark: SparkSession, registry: SchemaRegistry) -> None:
     id = registry.register("s", '{"type":"object"}', "JSON")
-    [found] = through(spark, props(registry), [Record(b"\0" + id.to_bytes(4) + b"{}")])
-    assert isinstance(found, Failed)
-    assert f"The schema with the id {id} is of type JSON, not AVRO" in (found.cause or "")
+    [result] = through(spark, props(registry), [Record(b"\0" + id.to_bytes(4) + b"{}")])
+    assert isinstance(result, Failed)
+    assert f"The schema with the id {id} is of type JSON, not AVRO" in (result.cause or "")
 
 
 def test_a_decimal_in_a_fixed_type_is_read_and_written(spark: SparkSession, registry: SchemaRegistry) -> None:
     schema = {"type": "fixed", "name": "Price", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
-    given = serialized(registry, _of(schema), {"x": Decimal("-12.34")})
+    message = serialized(registry, _of(schema), {"x": Decimal("-12.34")})
     latest = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
-    [as_bytes] = through(spark, props(registry), [Record(given, topic="others")])
-    [as_fixed] = through(spark, props(registry, **latest), [Record(given)])
-    assert as_fixed.value == given
+    [as_bytes] = through(spark, props(registry), [Record(message, topic="others")])
+    [as_fixed] = through(spark, props(registry, **latest), [Record(message)])
+    assert as_fixed.value == message
     assert deserialized(registry, as_bytes.value) == {"x": Decimal("-12.34")}
     assert as_bytes.value[5:] == b"\x04\xfb\x2e"
 
 
 def test_subjects_follow_the_strategy(spark: SparkSession, registry: SchemaRegistry) -> None:
     strategy = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
-    given = serialized(registry, ALL, DATA)
+    message = serialized(registry, ALL, DATA)
     config = {**props(registry), "value.converter.value.subject.name.strategy": strategy}
-    [found] = through(spark, config, [Record(given, topic="t")])
-    assert isinstance(found, Record), found
+    [result] = through(spark, config, [Record(message, topic="t")])
+    assert isinstance(result, Record), result
     assert sorted(registry.store.subjects) == ["orders-value", "t-a.b.All"]
     assert AVRO in config.values()
 

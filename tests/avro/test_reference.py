@@ -35,10 +35,10 @@ class Reference:
         urls = context._gateway.new_array(jvm.java.net.URL, 1)
         urls[0] = jvm.java.io.File(str(jar)).toURI().toURL()
         loader = jvm.java.net.URLClassLoader(urls, jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-        found = loader.loadClass("io.apicurio.registry.utils.converter.avro.AvroData")
+        result = loader.loadClass("io.apicurio.registry.utils.converter.avro.AvroData")
         self._arguments = context._gateway.new_array(jvm.java.lang.Object, 1)
         self._arguments[0] = 1000
-        self._made = next(made for made in found.getConstructors() if made.toString().endswith("AvroData(int)"))
+        self._made = next(made for made in result.getConstructors() if made.toString().endswith("AvroData(int)"))
         self._parser = jvm.org.apache.avro.Schema.Parser
 
     def again(self, text: str) -> Any:

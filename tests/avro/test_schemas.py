@@ -106,10 +106,14 @@ def test_an_enum_is_a_text_with_parameters_and_an_enum_again_if_that_is_asked_fo
 
 def test_a_union_is_a_struct_with_a_field_for_each_branch() -> None:
     record = {"type": "record", "name": "R", "namespace": "a.b", "fields": [{"name": "x", "type": "int"}]}
-    found = connect(["null", "int", "string", record])
-    assert (found.name, found.optional, list(found.fields)) == ("io.confluent.connect.avro.Union", True, ["int", "string", "R"])
+    schema = connect(["null", "int", "string", record])
+    assert (schema.name, schema.optional, list(schema.fields)) == (
+        "io.confluent.connect.avro.Union",
+        True,
+        ["int", "string", "R"],
+    )
     assert list(connect(["int", record], ENHANCED).fields) == ["int", "a.b.R"]
-    assert avro(found)[:3] == ["null", "int", "string"]
+    assert avro(schema)[:3] == ["null", "int", "string"]
     assert connect(["string"]) == Schema("string")
 
 
@@ -117,11 +121,11 @@ def test_documentation_and_defaults_of_avro_are_parameters() -> None:
     node = {"type": "record", "name": "R", "doc": "of R", "fields": [
         {"name": "a", "type": "int", "doc": "of a", "default": 5},
         {"name": "b", "type": ["null", "long"], "default": None}]}  # fmt: skip
-    found = connect(node)
-    assert found.parameters == {"io.confluent.connect.avro.record.doc": "of R", "io.confluent.connect.avro.field.doc.a": "of a"}
-    assert found.fields["a"] == Schema("int32", default=5, parameters={"io.confluent.connect.avro.field.default": "true"})
-    assert found.fields["b"] == Schema("int64", optional=True)
-    written = avro(found)
+    schema = connect(node)
+    assert schema.parameters == {"io.confluent.connect.avro.record.doc": "of R", "io.confluent.connect.avro.field.doc.a": "of a"}
+    assert schema.fields["a"] == Schema("int32", default=5, parameters={"io.confluent.connect.avro.field.default": "true"})
+    assert schema.fields["b"] == Schema("int64", optional=True)
+    written = avro(schema)
     assert (written["doc"], written["fields"][0]) == ("of R", {"name": "a", "type": "int", "doc": "of a", "default": 5})
 
 
@@ -133,10 +137,10 @@ def test_a_fixed_type_is_bytes_with_its_size() -> None:
 
 def test_a_decimal_in_a_fixed_type_is_a_decimal_and_written_as_bytes() -> None:
     node = {"type": "fixed", "name": "Price", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
-    found = connect(node)
-    assert found == Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2", "connect.decimal.precision": "9"})
-    assert (avro(found)["type"], avro(found)["logicalType"]) == ("bytes", "decimal")
-    assert writing_plan(found, json.dumps(node), PLAIN) == {"t": "fixed", "n": 4}  # with use.latest.version
+    schema = connect(node)
+    assert schema == Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2", "connect.decimal.precision": "9"})
+    assert (avro(schema)["type"], avro(schema)["logicalType"]) == ("bytes", "decimal")
+    assert writing_plan(schema, json.dumps(node), PLAIN) == {"t": "fixed", "n": 4}  # with use.latest.version
 
 
 def test_logical_types_that_connect_has_not_are_plain_numbers() -> None:
@@ -151,9 +155,9 @@ def test_the_default_of_an_optional_struct_has_the_order_of_its_fields() -> None
     written = avro(Schema("struct", name="R", fields={"in": inner}))["fields"][0]
     assert (written["default"], written["type"][0]) == (None, "null")  # as AvroData does it: null is the default of the union
     assert list(written["type"][1]["connect.default"].items()) == [("a", 1), ("b", None), ("c", "\xff")]
-    found = connect(avro(Schema("struct", name="R", fields={"in": inner})))
-    assert found.fields["in"].default == {"a": 1, "b": None, "c": "/w=="}
-    assert avro(found)["fields"][0] == written
+    schema = connect(avro(Schema("struct", name="R", fields={"in": inner})))
+    assert schema.fields["in"].default == {"a": 1, "b": None, "c": "/w=="}
+    assert avro(schema)["fields"][0] == written
 
 
 def test_bytes_of_a_default_are_one_character_each() -> None:
@@ -200,9 +204,9 @@ def test_what_cannot_be_is_said_in_a_sentence() -> None:
 def test_a_schema_may_refer_to_others() -> None:
     inner = {"type": "record", "name": "In", "namespace": "a", "fields": [{"name": "x", "type": "int"}]}
     outer = {"type": "record", "name": "Out", "namespace": "a", "fields": [{"name": "in", "type": "In"}]}
-    found = to_connect(json.dumps(outer), PLAIN, references=[json.dumps(inner)]).schema
-    assert found is not None
-    assert found.fields["in"].fields == {"x": Schema("int32")}
+    schema = to_connect(json.dumps(outer), PLAIN, references=[json.dumps(inner)]).schema
+    assert schema is not None
+    assert schema.fields["in"].fields == {"x": Schema("int32")}
 
 
 def schemas() -> st.SearchStrategy[Schema]:

@@ -49,21 +49,21 @@ def test_the_schemas_of_a_batch_are_registered_before_it_is_written(spark: Spark
 
 
 def converter(registry: SchemaRegistry, **settings: str) -> Any:
-    given = {"schema.registry.url": registry.url, "max.retries": "0", **{k.replace("_", "."): v for k, v in settings.items()}}
-    return load(AVRO, given, is_key=False)
+    options = {"schema.registry.url": registry.url, "max.retries": "0", **{k.replace("_", "."): v for k, v in settings.items()}}
+    return load(AVRO, options, is_key=False)
 
 
 @pytest.mark.slow
 def test_hundreds_of_schemas_are_asked_for_once_each(registry: SchemaRegistry) -> None:
     registry.store.levels[None] = "NONE"
-    one, fields = converter(registry, max_schemas_per_subject="5000"), range(200)
+    registered_converter, fields = converter(registry, max_schemas_per_subject="5000"), range(200)
     struct = '{"type":"struct","fields":[{"type":"int32","optional":false,"field":"f%d"}],"optional":false}'
-    wanted = [json.dumps({"topic": "orders", "schema": struct % n}) for n in fields]
-    one.learn(wanted)
+    requests = [json.dumps({"topic": "orders", "schema": struct % n}) for n in fields]
+    registered_converter.learn(requests)
     ids = [str(version.schema.id) for version in registry.store.subjects["orders-value"]]
     assert len(ids) == len(set(ids)) == 200
     for _ in range(2):
-        one.look_up(ids)
+        registered_converter.look_up(ids)
     assert len(registry.requests) == 3 * 200  # to register, to read, and where each is registered
 
 

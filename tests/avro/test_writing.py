@@ -31,9 +31,9 @@ def test_fields_are_written_in_the_order_of_the_newest_schema(spark: SparkSessio
     payload = {"a": -1, "b": "later é🎈", "inner": {"x": 7, "y": "x" * 300 + "ß"}}
     value = json.dumps({"schema": {"type": "struct", "name": "R", "fields": fields}, "payload": payload}).encode()
     config = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
-    [found] = through(spark, {**config, "value.converter": JSON}, [Record(value)], config)
-    assert isinstance(found, Record), found
-    assert deserialized(registry, found.value) == payload | {"middle": None}
+    [result] = through(spark, {**config, "value.converter": JSON}, [Record(value)], config)
+    assert isinstance(result, Record), result
+    assert deserialized(registry, result.value) == payload | {"middle": None}
 
 
 def test_the_branches_of_a_union_are_those_of_the_newest_schema(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -43,24 +43,24 @@ def test_the_branches_of_a_union_are_those_of_the_newest_schema(spark: SparkSess
     records = [Record(serialized(registry, old, one)) for one in data]
     registry.register("orders-value", newest)
     config = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
-    found = through(spark, config, records, config)
-    assert [deserialized(registry, one.value) for one in found] == data
-    ids = {(one.value or b"")[:5] for one in (*found, *records)}
+    outcomes = through(spark, config, records, config)
+    assert [deserialized(registry, outcome.value) for outcome in outcomes] == data
+    ids = {(outcome.value or b"")[:5] for outcome in (*outcomes, *records)}
     assert len(ids) == 2
 
 
 def test_arrays_and_maps_of_any_size_are_written(spark: SparkSession, registry: SchemaRegistry) -> None:
     schema = record("R", list={"type": "array", "items": "long"}, map={"type": "map", "values": "string"})
     data = [{"list": [*range(n)], "map": {f"k{i}": "é" * (i % 3) for i in range(n)}} for n in (0, 1, 63, 64, 8191, 8192)]
-    found = through(spark, props(registry), [Record(serialized(registry, schema, one)) for one in data])
-    assert [deserialized(registry, one.value) for one in found] == data
+    outcomes = through(spark, props(registry), [Record(serialized(registry, schema, one)) for one in data])
+    assert [deserialized(registry, outcome.value) for outcome in outcomes] == data
 
 
 def test_bytes_that_are_no_utf_8_become_the_replacement_character(spark: SparkSession, registry: SchemaRegistry) -> None:
     config = props(registry)
-    [found] = through(spark, {**config, "value.converter": STRING}, [Record(b"a\xffb")], config)
-    assert isinstance(found, Record), found
-    assert deserialized(registry, found.value) == "a\ufffdb"
+    [result] = through(spark, {**config, "value.converter": STRING}, [Record(b"a\xffb")], config)
+    assert isinstance(result, Record), result
+    assert deserialized(registry, result.value) == "a\ufffdb"
 
 
 PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
@@ -77,6 +77,6 @@ def test_a_schema_that_refers_to_another_is_read(
     registry.register("inner", inner, kind)
     id = registry.register("orders-value", outer, kind, ({"name": name, "subject": "inner", "version": 1},)).to_bytes(4)
     to = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
-    [found] = through(spark, props(registry, converter), [Record(b"\0" + id + payload)], to)
-    assert isinstance(found, Record), found
-    assert json.loads(found.value or b"") == {"one": {"a": "hello"}}
+    [result] = through(spark, props(registry, converter), [Record(b"\0" + id + payload)], to)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == {"one": {"a": "hello"}}

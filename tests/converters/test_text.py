@@ -21,13 +21,15 @@ HEADERS = load_header(PACKAGE + "storage.SimpleHeaderConverter", {})
 
 
 def written(reader: Converter, writer: ConverterWriter, text: str | None, schemas: Sequence[str] = ()) -> object:
-    known = {"value": schemas}
-    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(NoWriter(), writer, HEADERS), known, sink=True)
+    known_schemas = {"value": schemas}
+    compiled = compile_chain(
+        (), Converters(BYTES, reader, HEADERS), Writers(NoWriter(), writer, HEADERS), known_schemas, sink=True
+    )
     row = (lit("t"), "0", "0L", "0L", "binary(NULL)", f"binary({lit(text)})", NO_HEADERS)
-    found = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
-    assert found is not None
-    assert found["key"] is None
-    return found["value"]
+    result = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
+    assert result is not None
+    assert result["key"] is None
+    return result["value"]
 
 
 @pytest.mark.parametrize(

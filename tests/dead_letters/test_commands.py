@@ -50,4 +50,4 @@ def test_letters_are_listed_shown_tried_and_replayed_once(worker: EmbeddedWorker
     assert destination.read(origin, settled=True) == []
     assert "replayed" in run("replay", topic, "0:0").stdout
     assert json.loads(run("replay", topic, "0:0", "--json").stdout)["letters"][0]["outcome"] == "already-replayed"
-    assert [one.value for one in destination.read(origin, settled=True)] == [b"<b>one"]
+    assert [outcome.value for outcome in destination.read(origin, settled=True)] == [b"<b>one"]

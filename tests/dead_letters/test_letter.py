@@ -17,10 +17,10 @@ def letter(at: int = 7, **context: str) -> Letter:
 
 
 def test_a_letter_is_what_its_headers_say_and_its_record_is_the_original():
-    told = letter(12, topic="orders", partition="3", offset="12", connector_name="c", task_id="1", stage="VALUE_CONVERTER")
-    assert (told.connector, told.topic) == ("c", "orders")
-    assert told.record == RawRecord("orders", 3, 12, 1012, b"k", b"\xff", (("h", b"x"),))
-    shown = told.json()
+    parsed = letter(12, topic="orders", partition="3", offset="12", connector_name="c", task_id="1", stage="VALUE_CONVERTER")
+    assert (parsed.connector, parsed.topic) == ("c", "orders")
+    assert parsed.record == RawRecord("orders", 3, 12, 1012, b"k", b"\xff", (("h", b"x"),))
+    shown = parsed.json()
     assert shown["origin"] == {"topic": "orders", "partition": 3, "offset": 12}
     assert (shown["task"], shown["stage"], shown["value"], shown["headers"]) == (
         1, "VALUE_CONVERTER", {"base64": "/w=="}, [["h", "x"]],

@@ -50,8 +50,8 @@ class Place:
         return DeadLetterTopic(LetterTopic(self.topic, {"c": self.config}), WorkerConfig(worker))
 
     def replay(self, *ids: str, spark: Callable[[], Any] = no_spark, **how: Any) -> list[tuple[str, str, str | None]]:
-        request = ReplayRequest([LetterId.parse(one) for one in ids], **how)
-        return [(one["id"], one["outcome"], one["topic"]) for one in self.letters.replay(request, spark)]
+        request = ReplayRequest([LetterId.parse(text) for text in ids], **how)
+        return [(letter["id"], letter["outcome"], letter["topic"]) for letter in self.letters.replay(request, spark)]
 
 
 @pytest.fixture
@@ -89,11 +89,14 @@ def test_a_letter_of_a_sink_goes_back_once_whoever_is_asked(sink: Place):
     assert sink.cluster.read(sink.origin, settled=True) == []
     assert sink.replay("0:0") == [("0:0", "replayed", sink.origin)]
     assert sink.replay("0:0", "0:1") == [("0:0", "already-replayed", sink.origin), ("0:1", "replayed", sink.origin)]
-    assert [(one.key, one.value, one.headers) for one in sink.cluster.read(sink.origin, settled=True)] == [
+    assert [(outcome.key, outcome.value, outcome.headers) for outcome in sink.cluster.read(sink.origin, settled=True)] == [
         (b"k", b"one", [("h", b"x")]), (b"k", b"two", [("h", b"x")]),
     ]  # fmt: skip
     page = sink.letters.page(10, None)
-    assert [(one["id"], one["replayed"]["topic"]) for one in page["letters"]] == [("0:1", sink.origin), ("0:0", sink.origin)]
+    assert [(letter["id"], letter["replayed"]["topic"]) for letter in page["letters"]] == [
+        ("0:1", sink.origin),
+        ("0:0", sink.origin),
+    ]
     assert sink.replay("0:0", again=True) == [("0:0", "replayed", sink.origin)]
     assert len(sink.cluster.read(sink.origin, settled=True)) == 3
 
@@ -108,7 +111,7 @@ def test_a_replay_that_another_one_overtook_writes_nothing(sink: Place):
 
     with pytest.raises(RestError, match="has begun meanwhile; nothing was written"):
         replays.write(overtaken)
-    assert [one.value for one in sink.cluster.read(sink.origin, settled=True)] == [b"one"]
+    assert [outcome.value for outcome in sink.cluster.read(sink.origin, settled=True)] == [b"one"]
 
 
 def test_a_replay_that_fails_leaves_no_open_transaction_behind(sink: Place, topic_name: Callable[[str], str]):
@@ -142,7 +145,7 @@ def test_the_marks_are_of_the_topic_and_not_of_its_name(sink: Place):
 def test_a_letter_goes_back_only_to_a_topic_that_its_sink_reads(sink: Place):
     sink.cluster.produce(sink.topic, [told(b"x", "payments", 0), record(b"k", b"bare")])
     refused = sink.letters.replay(ReplayRequest([LetterId(0, 2), LetterId(0, 3)]), no_spark)
-    assert [one["outcome"] for one in refused] == ["refused", "refused"]
+    assert [letter["outcome"] for letter in refused] == ["refused", "refused"]
     assert "does not read 'payments'" in refused[0]["message"] and "context.headers.enable" in refused[1]["message"]
     with pytest.raises(NotFoundError, match="has no dead letter 0:99"):
         sink.replay("0:99")
@@ -152,9 +155,12 @@ def test_a_letter_goes_back_only_to_a_topic_that_its_sink_reads(sink: Place):
 
 
 def test_letters_of_a_source_go_through_its_chain(source: Place, spark: SparkSession):
-    asked = source.letters.replay(ReplayRequest([LetterId(0, 0), LetterId(0, 1)]), lambda: spark)
-    assert [(one["outcome"], one["topic"]) for one in asked] == [("replayed", f"copy.{source.origin}"), ("failed", None)]
-    assert "still fails, at input.value" in asked[1]["message"]
+    results = source.letters.replay(ReplayRequest([LetterId(0, 0), LetterId(0, 1)]), lambda: spark)
+    assert [(letter["outcome"], letter["topic"]) for letter in results] == [
+        ("replayed", f"copy.{source.origin}"),
+        ("failed", None),
+    ]
+    assert "still fails, at input.value" in results[1]["message"]
     (copy,) = source.cluster.read(f"copy.{source.origin}", settled=True)
     assert (copy.key, copy.value) == (b"k", b'{"a":0}')
 
@@ -184,13 +190,13 @@ def test_a_letter_of_a_spark_sink_goes_back_to_its_topic(sink: Place):
         "errors.deadletterqueue.topic.replication.factor": "1",
     }  # fmt: skip
     assert sink.replay("0:1") == [("0:1", "replayed", sink.origin)]
-    assert [one.value for one in sink.cluster.read(sink.origin, settled=True)] == [b"two"]
+    assert [outcome.value for outcome in sink.cluster.read(sink.origin, settled=True)] == [b"two"]
 
 
 def test_a_changed_chain_is_previewed_on_letters_and_writes_nothing(source: Place, spark: SparkSession):
     changed = source.config | {"transforms": ""}
     preview = source.letters.preview([LetterId(0, 2), LetterId(0, 1)], None, changed, lambda: spark)
-    assert [(one["input"]["offset"], one["outcome"]) for one in preview["records"]] == [(2, "passed"), (1, "failed")]
+    assert [(letter["input"]["offset"], letter["outcome"]) for letter in preview["records"]] == [(2, "passed"), (1, "failed")]
     assert preview["records"][0]["output"]["value"] == '{"a":2}'
     assert source.cluster.read(f"copy.{source.origin}", settled=True) == []
 
@@ -201,13 +207,13 @@ def test_pages_lead_through_all_letters_once_newest_first(destination: Cluster, 
     sent = [told(b"%d" % n, "o", n, partition=n % 2)._replace(timestamp=1_700_000_000_000 + n * 7 % 11) for n in range(11)]
     destination.produce(topic, sent)
     place = Place(destination, "o", topic, {"connector.class": "FileStreamSink", "topics": "o"})
-    seen, before = [], None
+    ids, before = [], None
     while True:
         page = place.letters.page(3, before)
         assert len(page["letters"]) <= 3
-        assert (page["counted"], page["counted_all"], sum(one["records"] for one in page["reasons"])) == (11, True, 11)
-        seen += [one["id"] for one in page["letters"]]
+        assert (page["counted"], page["counted_all"], sum(letter["records"] for letter in page["reasons"])) == (11, True, 11)
+        ids += [letter["id"] for letter in page["letters"]]
         if (before := page["before"]) is None:
             break
-    assert sorted(seen) == sorted([f"{n % 2}:{n // 2}" for n in range(11)])
+    assert sorted(ids) == sorted([f"{n % 2}:{n // 2}" for n in range(11)])
     assert place.letters.summary()["records"] == 11

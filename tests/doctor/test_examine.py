@@ -27,8 +27,8 @@ Props = dict[str, str]
 @pytest.fixture
 def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> Props:
     """A worker file in which nothing is wrong; its internal topics do not exist."""
-    own = worker_properties(topic_name("doctor"), f"http://127.0.0.1:{free_port()}")
-    return {"bootstrap.servers": destination_broker.bootstrap, **own}
+    options = worker_properties(topic_name("doctor"), f"http://127.0.0.1:{free_port()}")
+    return {"bootstrap.servers": destination_broker.bootstrap, **options}
 
 
 def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 60.0) -> list[Finding]:

@@ -46,32 +46,32 @@ DATA: dict[str, Any] = {
 def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders") -> bytes:
     serializer: Any = JSONSerializer
     with client(registry) as confluent:
-        found = serializer(json.dumps(schema), confluent, conf={"validate": False})(data, in_topic(topic))
-    assert isinstance(found, bytes)
-    return found
+        result = serializer(json.dumps(schema), confluent, conf={"validate": False})(data, in_topic(topic))
+    assert isinstance(result, bytes)
+    return result
 
 
 def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
     record = Record(serialized(registry, SCHEMA, DATA))
-    [found] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
-    assert isinstance(found, Record), found
+    [result] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
+    assert isinstance(result, Record), result
     union = {f"{ONE_OF}.{n}": None for n in range(3)} | {f"{ONE_OF}.3": {"y": "1", "z": "2"}}
-    assert json.loads(found.value or b"") == DATA | {"pairs": [[1, "x"]], "either": union}
+    assert json.loads(result.value or b"") == DATA | {"pairs": [[1, "x"]], "either": union}
 
 
 def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaRegistry) -> None:
     record = Record(serialized(registry, SCHEMA, DATA))
-    found, tombstone = through(spark, props(registry, CONVERTER), [record, Record(None)])
-    assert isinstance(found, Record), found
-    assert json.loads((found.value or b"")[5:]) == DATA
+    outcomes, tombstone = through(spark, props(registry, CONVERTER), [record, Record(None)])
+    assert isinstance(outcomes, Record), outcomes
+    assert json.loads((outcomes.value or b"")[5:]) == DATA
     deserializer: Any = JSONDeserializer
     schema = registry.store.subjects["orders-value"][-1].schema.text
     with client(registry) as confluent:
         reader = deserializer(schema, schema_registry_client=confluent, conf={"validate": False})
-        assert reader(found.value, VALUE) == DATA
+        assert reader(outcomes.value, VALUE) == DATA
     assert tombstone.value is None
-    [again] = through(spark, props(registry, CONVERTER), [found])
-    assert again.value == found.value  # bytes and id
+    [again] = through(spark, props(registry, CONVERTER), [outcomes])
+    assert again.value == outcomes.value  # bytes and id
 
 
 @pytest.mark.parametrize(("schema", "data"), [
@@ -81,10 +81,10 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
 ])  # fmt: skip
 def test_a_value_need_not_be_an_object(spark: SparkSession, registry: SchemaRegistry, schema: Any, data: Any) -> None:
     id = registry.register("orders-value", schema, "JSON")
-    given = b"\0" + id.to_bytes(4) + json.dumps(data).encode().replace(b" ", b"")
-    [found] = through(spark, props(registry, CONVERTER), [Record(given)])
-    assert isinstance(found, Record), found
-    assert (found.value or b"")[5:] == given[5:]
+    message = b"\0" + id.to_bytes(4) + json.dumps(data).encode().replace(b" ", b"")
+    [result] = through(spark, props(registry, CONVERTER), [Record(message)])
+    assert isinstance(result, Record), result
+    assert (result.value or b"")[5:] == message[5:]
 
 
 def test_fields_that_are_null_or_absent_are_written_as_confluent_does(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -95,21 +95,21 @@ def test_fields_that_are_null_or_absent_are_written_as_confluent_does(spark: Spa
     config = {**props(registry, CONVERTER, decimal_format="numeric"), "value.converter": JSON}
     config |= {"value.converter.schemas.enable": "true", "value.converter.replace.null.with.default": "false"}
     to = props(registry, CONVERTER, decimal_format="numeric")
-    [found] = through(spark, config, [Record(json.dumps(typed).encode())], to)
-    assert isinstance(found, Record), found
-    assert (found.value or b"")[5:] == b'{"a":null,"b":5,"c":12.34}'
+    [result] = through(spark, config, [Record(json.dumps(typed).encode())], to)
+    assert isinstance(result, Record), result
+    assert (result.value or b"")[5:] == b'{"a":null,"b":5,"c":12.34}'
 
 
 def test_data_with_unknown_fields_and_without_known_ones_is_read(spark: SparkSession, registry: SchemaRegistry) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "default": "x"}}}
     id = registry.register("orders-value", schema, "JSON")
-    found = through(spark, props(registry, CONVERTER), [
+    outcomes = through(spark, props(registry, CONVERTER), [
         Record(b"\0" + id.to_bytes(4) + text) for text in (b'{"a":1,"c":true}', b'{"a":null}', b'{"a":"x","b":null}')
     ], TO_JSON)  # fmt: skip
-    assert json.loads(found[0].value or b"") == {"a": 1, "b": "x"}
-    assert isinstance(found[1], Failed)
-    assert "Invalid null value for required INT64 field" in (found[1].cause or "")
-    assert json.loads(found[2].value or b"") == {"a": 0, "b": "x"}
+    assert json.loads(outcomes[0].value or b"") == {"a": 1, "b": "x"}
+    assert isinstance(outcomes[1], Failed)
+    assert "Invalid null value for required INT64 field" in (outcomes[1].cause or "")
+    assert json.loads(outcomes[2].value or b"") == {"a": 0, "b": "x"}
 
 
 @pytest.mark.parametrize(("payload", "why"), [
@@ -121,22 +121,22 @@ def test_data_that_cannot_be_read_fails_with_one_sentence(
     spark: SparkSession, registry: SchemaRegistry, payload: bytes, why: str
 ) -> None:
     id = registry.register("orders-value", {"type": "object", "properties": {"a": {"type": "integer"}}}, "JSON")
-    [found] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + payload)])
-    assert isinstance(found, Failed), found
-    assert found.message == "Converting byte[] to Kafka Connect data failed due to serialization error of topic orders: "
-    assert why in (found.cause or "")
+    [result] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + payload)])
+    assert isinstance(result, Failed), result
+    assert result.message == "Converting byte[] to Kafka Connect data failed due to serialization error of topic orders: "
+    assert why in (result.cause or "")
 
 
 def test_data_without_a_schema_is_refused(spark: SparkSession, registry: SchemaRegistry) -> None:
     config = props(registry, CONVERTER)
     plain = {**config, "value.converter": JSON, "value.converter.schemas.enable": "false"}
-    [found] = through(spark, plain, [Record(b'{"a":1}')], config)
-    assert isinstance(found, Failed), found
-    assert "Data without a schema cannot be written with a JSON Schema" in (found.cause or "")
+    [result] = through(spark, plain, [Record(b'{"a":1}')], config)
+    assert isinstance(result, Failed), result
+    assert "Data without a schema cannot be written with a JSON Schema" in (result.cause or "")
 
 
 def test_schemas_of_two_formats_are_not_mistaken(spark: SparkSession, registry: SchemaRegistry) -> None:
     id = registry.register("orders-value", '"string"')
-    [found] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + b'"x"')])
-    assert isinstance(found, Failed), found
-    assert f"The schema with the id {id} is of type AVRO, not JSON" in (found.cause or "")
+    [result] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + b'"x"')])
+    assert isinstance(result, Failed), result
+    assert f"The schema with the id {id} is of type AVRO, not JSON" in (result.cause or "")

@@ -106,10 +106,10 @@ def test_schemas_that_others_wrote_are_read() -> None:
         "required": ["id"], "definitions": {"Person": {"type": "object", "properties": {"name": {"type": "string"}}}},
     }  # fmt: skip
     other = {"title": "Other", "type": "object", "properties": {"x": {"type": "boolean"}}}
-    found = connect(node, references={"other.json": other})
-    fields = found.fields
+    schema = connect(node, references={"other.json": other})
+    fields = schema.fields
     person = Schema("struct", fields={"name": Schema("string")})
-    assert (found.name, found.doc, fields["id"], fields["price"]) == ("Order", "An order", Schema("int64"), Schema("float64"))
+    assert (schema.name, schema.doc, fields["id"], fields["price"]) == ("Order", "An order", Schema("int64"), Schema("float64"))
     assert fields["who"] == person
     assert fields["to"] == Schema("struct", name="Other", fields={"x": Schema("boolean")})
     assert (fields["note"], fields["kind"], fields["level"]) == (

@@ -32,10 +32,11 @@ def problems(event: Any) -> Iterator[str]:
 def _facet_classes() -> dict[str, type[Any]]:
     """The classes of facets by the address of their schema."""
     modules = [
-        importlib.import_module(f"{generated.__name__}.{found.name}") for found in pkgutil.iter_modules(generated.__path__)
+        importlib.import_module(f"{generated.__name__}.{module_info.name}")
+        for module_info in pkgutil.iter_modules(generated.__path__)
     ]
-    classes = [one for module in modules for one in vars(module).values() if isinstance(one, type) and attr.has(one)]
-    return {getattr(one, "_get_schema")(): one for one in classes if hasattr(one, "_get_schema")}  # noqa: B009
+    classes = [cls for module in modules for cls in vars(module).values() if isinstance(cls, type) and attr.has(cls)]
+    return {getattr(cls, "_get_schema")(): cls for cls in classes if hasattr(cls, "_get_schema")}  # noqa: B009
 
 
 def _typed_problems(event: Any) -> Iterator[str]:
@@ -64,18 +65,18 @@ def _misfits(value: Any, kind: Any) -> Iterator[str]:
     if attr.has(kind):
         yield from _object_misfits(value, kind)
     elif get_origin(kind) in (Union, UnionType):
-        found = [list(_misfits(value, one)) for one in get_args(kind)]
-        yield from min(found, key=len)
+        result = [list(_misfits(value, argument)) for argument in get_args(kind)]
+        yield from min(result, key=len)
     elif get_origin(kind) is Literal:
         yield from () if value in get_args(kind) else (f"{value!r} is none of {get_args(kind)}",)
     elif get_origin(kind) is list:
         yield from (
-            (problem for one in value for problem in _misfits(one, get_args(kind)[0]))
+            (problem for member in value for problem in _misfits(member, get_args(kind)[0]))
             if isinstance(value, list)
             else ("no list",)
         )
     elif get_origin(kind) is dict:
-        yield from (problem for one in value.values() for problem in _misfits(one, get_args(kind)[1]))
+        yield from (problem for member in value.values() for problem in _misfits(member, get_args(kind)[1]))
     elif isinstance(kind, type) and not isinstance(value, kind):
         yield f"{value!r} is no {kind.__name__}"
 
@@ -97,13 +98,13 @@ def _object_misfits(value: Any, kind: Any) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------- the specification's schemas
 def _schema_problems(event: Any) -> Iterator[str]:
     schemas = [json.loads(file.read_text(encoding="utf-8")) for file in _SCHEMAS.glob("*.json")]
-    known = {schema["$id"]: schema for schema in schemas}
-    registry = Registry(list(known.items()))
-    base = next(url for url in known if url.endswith("/OpenLineage.json"))
+    known_schemas = {schema["$id"]: schema for schema in schemas}
+    registry = Registry(list(known_schemas.items()))
+    base = next(url for url in known_schemas if url.endswith("/OpenLineage.json"))
     yield from _errors(event, base.removesuffix("OpenLineage.json") + _EVENT, registry)
     for name, facet in _facets(event):
         url = facet["_schemaURL"]
-        if url.partition("#")[0] not in known:
+        if url.partition("#")[0] not in known_schemas:
             yield f"{name}: there is no schema {url}"
         else:
             yield from (f"{name}: {error}" for error in _errors(facet, url, registry))

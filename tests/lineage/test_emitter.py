@@ -72,7 +72,7 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     herder.topics["mirror"] = {"copy.orders"}
     herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
     emitter = started(herder, file)
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 120, "the first event")
+    wait_until(lambda: [event["eventType"] for event in events_of(file)] == ["START"], 120, "the first event")
     herder.stop("mirror")
     wait_until(lambda: len(events_of(file)) == 2, 120, "the next event")
     emitter.stop()
@@ -80,7 +80,7 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     assert (complete["eventType"], complete["run"]["runId"]) == ("COMPLETE", start["run"]["runId"])
     assert (start["job"]["namespace"], start["job"]["name"]) == ("prod", "mirror")
     assert start["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
-    places = [[(one["namespace"], one["name"]) for one in start[side]] for side in ("inputs", "outputs")]
+    places = [[(event["namespace"], event["name"]) for event in start[side]] for side in ("inputs", "outputs")]
     assert places == [[("kafka://far:9093", "orders")], [("kafka://kafka:9092", "copy.orders")]]
     assert "s3cret" not in file.read_text()
 
@@ -95,7 +95,7 @@ def test_of_a_connector_that_does_not_declare_its_datasets_no_origin_is_said(tmp
     emitter.stop()
     start = events_of(file)[0]
     assert list(spec.problems(start)) == [] and start["inputs"] == []
-    assert [(one["name"], one["inputs"]) for one in start["job"]["facets"]["lineage"]["entries"]] == [("orders", [])]
+    assert [(event["name"], event["inputs"]) for event in start["job"]["facets"]["lineage"]["entries"]] == [("orders", [])]
     assert start["job"]["facets"]["documentation"]["description"].endswith("It does not say what it reads.")
 
 
@@ -108,9 +108,9 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
     report = STREAMS | {"topology": TOPOLOGY, "internal_topics": internal, "servers": "kafka:9092"}
     emitter = started(MemoryHerder(), file, reports, {"openlineage.integration.job.owners": "MAINTAINER=team:data"})
     reports.put("counts", "one", report)
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 120, "the first event")
+    wait_until(lambda: [event["eventType"] for event in events_of(file)] == ["START"], 120, "the first event")
     reports.put("counts", "one", report | {"state": "ERROR", "active": False, "error": "It broke."})
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START", "FAIL"], 120, "the failure")
+    wait_until(lambda: [event["eventType"] for event in events_of(file)] == ["START", "FAIL"], 120, "the failure")
     emitter.stop()
     start, failed = events_of(file)
     assert [list(spec.problems(one)) for one in (start, failed)] == [[], []]
@@ -118,7 +118,8 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
     assert start["job"]["facets"]["ownership"]["owners"] == [{"name": "team:data", "type": "MAINTAINER"}]
     assert failed["run"]["facets"]["errorMessage"]["message"] == "It broke."
     made_of = {
-        entry["name"]: sorted(one["name"] for one in entry["inputs"]) for entry in start["job"]["facets"]["lineage"]["entries"]
+        entry["name"]: sorted(event["name"] for event in entry["inputs"])
+        for entry in start["job"]["facets"]["lineage"]["entries"]
     }
     assert made_of == {
         "counts": ["counts-by-city-repartition"],
@@ -233,7 +234,7 @@ def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):
     emitter = started(herder, file)
     wait_until(lambda: len(events_of(file)) == 1, 120, "the first event")
     emitter.stop()
-    assert [one["eventType"] for one in events_of(file)] == ["START", "COMPLETE"]
+    assert [event["eventType"] for event in events_of(file)] == ["START", "COMPLETE"]
 
 
 def test_without_the_setting_there_is_no_emitter():

@@ -49,7 +49,7 @@ def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     plan = RunEventPlan(kind, "c", RUN, "x.Y: It broke.\nCaused by: z" if kind == FAIL else None)
     body = json.loads(Serde.to_json(event(plan, job(LINEAGE, "SSL://here:9092", 5), JobSettings("prod"))))
     assert list(spec.problems(body)) == []
-    assert [(one["namespace"], one["name"]) for one in body["inputs"]] == [
+    assert [(event["namespace"], event["name"]) for event in body["inputs"]] == [
         ("kafka://far:9093", "t"),
         ("file", "/x"),
         ("postgres://db:5432", "shop.public.orders"),
@@ -58,7 +58,9 @@ def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     broken["job"]["facets"]["jobType"].pop("processingType")
     assert len(list(spec.problems(broken))) >= 2
     assert body["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 5
-    assert [one["inputs"] for one in body["job"]["facets"]["lineage"]["entries"]] == [[]]  # of which of the three is not known
+    assert [event["inputs"] for event in body["job"]["facets"]["lineage"]["entries"]] == [
+        []
+    ]  # of which of the three is not known
 
 
 def test_of_which_columns_an_output_is_made_is_in_its_facet():
@@ -67,11 +69,12 @@ def test_of_which_columns_an_output_is_made_is_in_its_facet():
     body = json.loads(Serde.to_json(event(plan, job(lineage, "here:1"), JobSettings("prod"))))
     assert list(spec.problems(body)) == []
     (entry,) = body["job"]["facets"]["lineage"]["entries"]
-    assert (entry["name"], [one["name"] for one in entry["inputs"]]) == ("u", ["t"])
+    assert (entry["name"], [event["name"] for event in entry["inputs"]]) == ("u", ["t"])
     facet = body["outputs"][0]["facets"]["columnLineage"]
     made = {
         name: [
-            (one["namespace"], one["name"], one["field"], one["transformations"][0]["masking"]) for one in field["inputFields"]
+            (dataset["namespace"], dataset["name"], dataset["field"], dataset["transformations"][0]["masking"])
+            for dataset in field["inputFields"]
         ]
         for name, field in facet["fields"].items()
     }
@@ -97,11 +100,11 @@ def test_datasets_have_the_names_that_openlineages_client_gives_them(node: Linea
 
 def test_topics_with_a_registry_have_their_columns_in_a_facet():
     schema = {"part": "value", "id": 1, "type": "AVRO", "subject": "u-value", "version": 1}
-    known = [{**schema, "fields": [{"name": "n", "type": "INT32"}]}, {**schema, "part": "key", "fields": []}]
-    nodes = [replace(node, schemas=known) if node.id == "topic:u" else node for node in LINEAGE.nodes]
+    known_schemas = [{**schema, "fields": [{"name": "n", "type": "INT32"}]}, {**schema, "part": "key", "fields": []}]
+    nodes = [replace(node, schemas=known_schemas) if node.id == "topic:u" else node for node in LINEAGE.nodes]
     made = job(Lineage(nodes, LINEAGE.edges), "here:1")
     body = json.loads(Serde.to_json(event(RunEventPlan(START, "c", RUN), made, JobSettings("prod"))))
     assert list(spec.problems(body)) == []
     value, key = body["outputs"][0]["facets"]["schema"]["fields"]
-    assert (value["name"], [(one["name"], one["type"]) for one in value["fields"]]) == ("value", [("n", "INT32")])
+    assert (value["name"], [(dataset["name"], dataset["type"]) for dataset in value["fields"]]) == ("value", [("n", "INT32")])
     assert (key["name"], key["type"]) == ("key", "AVRO")

@@ -13,5 +13,5 @@ def holds(predicates: dict[str, dict[str, str]], value: Any, **record: Any) -> b
     props["predicates"] = ",".join(predicates)
     for alias, options in predicates.items():
         props |= {f"predicates.{alias}.{name}": text for name, text in options.items()}
-    found = after(props, value, **record)
-    return found["error"]["message"] if "error" in found else found.get("filtered", False)
+    result = after(props, value, **record)
+    return result["error"]["message"] if "error" in result else result.get("filtered", False)

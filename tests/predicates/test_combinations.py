@@ -23,8 +23,8 @@ def test_and_or_and_not_are_what_their_names_say(spark, a, b):
 def test_combinations_nest(spark):
     both, either = {"type": "And", "predicates": "either,no"}, {"type": "Or", "predicates": "a,b"}
     no = {"type": "Not", "predicate": "b"}
-    found = [holds({"p": both, "either": either, "no": no, "a": A, "b": B}, {"a": a, "b": not a}) for a in (True, False)]
-    assert found == [True, False]
+    result = [holds({"p": both, "either": either, "no": no, "a": A, "b": B}, {"a": a, "b": not a}) for a in (True, False)]
+    assert result == [True, False]
 
 
 def test_what_need_not_be_asked_does_not_fail(spark):

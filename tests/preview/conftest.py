@@ -56,11 +56,11 @@ def sink() -> Iterator[str]:
 
 def chain(**transforms: dict[str, str]) -> dict[str, str]:
     """Settings of a chain: alias → settings, `type` without its package."""
-    found = {"transforms": ",".join(transforms)}
+    result = {"transforms": ",".join(transforms)}
     for alias, settings in transforms.items():
         settings = {**settings, "type": TRANSFORMS + settings["type"]}
-        found |= {f"transforms.{alias}.{key}": value for key, value in settings.items()}
-    return found
+        result |= {f"transforms.{alias}.{key}": value for key, value in settings.items()}
+    return result
 
 
 def prepared(config: dict[str, Any], **worker: str) -> Preview:
@@ -73,8 +73,8 @@ def preview(spark) -> Callable[..., list[dict[str, Any]]]:
     """Preview records by a configuration: `preview(config, {"value": …}, …)`; the records of the answer."""
 
     def run(config: dict[str, Any], *records: dict[str, Any], **worker: str) -> list[dict[str, Any]]:
-        found = prepared(config, **worker)
-        return found.run(spark, from_objects([{"timestamp": 0, **r} for r in records], found.topic), describe_topics=False)[
+        result = prepared(config, **worker)
+        return result.run(spark, from_objects([{"timestamp": 0, **r} for r in records], result.topic), describe_topics=False)[
             "records"
         ]
 

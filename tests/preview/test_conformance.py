@@ -22,10 +22,10 @@ def chosen():
     for case in cases([FILE]):
         if case["mode"] == "record":
             by_config[tuple(sorted(case["config"].items()))].append(case)
-    groups, rest = {}, []
-    for found in sorted(by_config.values(), key=len, reverse=True):
-        rest.append(found) if found[0]["group"] in groups else groups.setdefault(found[0]["group"], found)
-    return [found[:EACH] for found in [*groups.values(), *rest][:CONFIGS]]
+    by_group, others = {}, []
+    for group in sorted(by_config.values(), key=len, reverse=True):
+        others.append(group) if group[0]["group"] in by_group else by_group.setdefault(group[0]["group"], group)
+    return [group[:EACH] for group in [*by_group.values(), *others][:CONFIGS]]
 
 
 def as_outcome(trace):
@@ -36,22 +36,22 @@ def as_outcome(trace):
     return {"filtered": True} if trace["outcome"] == "dropped" else trace["output"]
 
 
-def shown(found):
-    if "topic" not in found:
-        return found
-    headers = [[name, notation(value)] for name, value in found["headers"]]
-    return {**found, "key": notation(found["key"]), "value": notation(found["value"]), "headers": headers}
+def shown(result):
+    if "topic" not in result:
+        return result
+    headers = [[name, notation(value)] for name, value in result["headers"]]
+    return {**result, "key": notation(result["key"]), "value": notation(result["value"]), "headers": headers}
 
 
 def test_a_preview_equals_the_deployed_result(spark):
     compared = 0
-    for found in chosen():
-        config = found[0]["config"]
+    for group in chosen():
+        config = group[0]["config"]
         converters = _converters(config)
         plan = PreviewPlan(RecordOrigin(), True, tuple(stages(config)), converters, converters, NO_TOLERANCE)
-        records = [case["input"] for case in found]
-        seen, deployed = traces(spark, plan, from_objects(records, "t")), outcomes(config, records)
-        for case, trace, made in zip(found, seen, deployed, strict=True):
-            assert as_outcome(trace) == shown(made), case["id"]
+        records = [case["input"] for case in group]
+        previewed, deployed = traces(spark, plan, from_objects(records, "t")), outcomes(config, records)
+        for case, trace, outcome in zip(group, previewed, deployed, strict=True):
+            assert as_outcome(trace) == shown(outcome), case["id"]
             compared += 1
     assert compared > 2 * CONFIGS

@@ -16,10 +16,10 @@ def test_the_record_of_the_tutorial_becomes_what_it_shows(preview):
     with SchemaRegistry() as registry:
         assert registry.register("orders-value", schema) == 1
         config = {k: registry.url if k.endswith("registry.url") else v for k, v in config.items()}
-        (found,) = preview(config, record)
-    assert found["outcome"] == "passed", found
-    assert json.loads(found["steps"][-1]["record"]["value"]["json"]) == value
-    assert found["schemas"]["value"]["read"] == {"id": 1, "subject": "orders-value", "version": 1}
+        (result,) = preview(config, record)
+    assert result["outcome"] == "passed", result
+    assert json.loads(result["steps"][-1]["record"]["value"]["json"]) == value
+    assert result["schemas"]["value"]["read"] == {"id": 1, "subject": "orders-value", "version": 1}
 
 
 def test_the_registry_of_the_tutorial_starts():

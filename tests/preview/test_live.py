@@ -38,8 +38,8 @@ def test_the_last_records_of_a_mirrors_topics_are_taken_and_nothing_is_committed
         (topic, 1, 4, 1009, b"k9"),
     ]
     assert records[0].headers == (("h", b"x"), ("none", None))
-    answer = preview.run(spark, records, describe_topics=False)
-    assert [r["output"]["value"] for r in answer["records"]] == ['{"n":7}', '{"n":8}', '{"n":9}']
+    response = preview.run(spark, records, describe_topics=False)
+    assert [r["output"]["value"] for r in response["records"]] == ['{"n":7}', '{"n":8}', '{"n":9}']
     assert admin.committed("headrace-preview") == {}
     assert len(preview.live(1000)) == 10
 
@@ -57,8 +57,8 @@ def test_a_sinks_records_come_from_the_workers_cluster(source_broker, admin, top
     topic = topic_name("sink")
     admin.create(topic, 2, 1)
     fill(source_broker, topic, 4)
-    found = prepared({"connector.class": sink, "topics": topic}, bootstrap_servers=source_broker.bootstrap)
-    assert [r.timestamp for r in found.live(2)] == [1002, 1003]
+    result = prepared({"connector.class": sink, "topics": topic}, bootstrap_servers=source_broker.bootstrap)
+    assert [r.timestamp for r in result.live(2)] == [1002, 1003]
     by_pattern = prepared({"connector.class": sink, "topics.regex": f"{topic}.*"}, bootstrap_servers=source_broker.bootstrap)
     assert len(by_pattern.live(100)) == 4
 
@@ -72,8 +72,8 @@ def test_topics_that_exist_are_known_to(source_broker, admin, topic_name, spark)
     there, absent = topic_name("there"), topic_name("absent")
     admin.create(there, 3, 1)
     config = MIRROR | {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
-    found = prepared(config, bootstrap_servers=source_broker.bootstrap)
-    answer = found.run(spark, from_objects([{"topic": there, "value": "{}"}, {"topic": absent, "value": "{}"}], "t"))
-    first, second = (record["destination"] for record in answer["records"])
+    result = prepared(config, bootstrap_servers=source_broker.bootstrap)
+    response = result.run(spark, from_objects([{"topic": there, "value": "{}"}, {"topic": absent, "value": "{}"}], "t"))
+    first, second = (record["destination"] for record in response["records"])
     assert (first["exists"], first["partitions"], first["create"]) == (True, 3, None)
     assert (second["exists"], second["partitions"], second["create"]["group"]) == (False, None, "default")

@@ -195,13 +195,13 @@ def test_what_only_shows_when_a_task_starts_is_refused_too():
 
 
 def test_the_answer_names_the_connector(spark):
-    found = prepared(MIRROR | {"name": "mirror"})
-    answer = found.run(spark, from_objects([{"value": "{}"}], found.topic), describe_topics=False)
-    assert [answer[k] for k in ("connector", "class", "type")] == ["mirror", MIRROR["connector.class"], "source"]
+    result = prepared(MIRROR | {"name": "mirror"})
+    response = result.run(spark, from_objects([{"value": "{}"}], result.topic), describe_topics=False)
+    assert [response[k] for k in ("connector", "class", "type")] == ["mirror", MIRROR["connector.class"], "source"]
 
 
 def test_a_destination_cluster_that_does_not_answer_leaves_unknown_what_exists(spark, monkeypatch):
     monkeypatch.setattr("headrace.preview.destination.TIMEOUT_S", 0.5)
-    found = prepared(MIRROR)
-    answer = found.run(spark, from_objects([{"value": "{}"}], found.topic))
-    assert answer["records"][0]["destination"]["exists"] is None
+    result = prepared(MIRROR)
+    response = result.run(spark, from_objects([{"value": "{}"}], result.topic))
+    assert response["records"][0]["destination"]["exists"] is None

@@ -73,8 +73,8 @@ def test_predicates_and_other_changes_are_notes():
 
 @pytest.mark.parametrize(("bytes_", "text"), [("eyI6MX0=", '{":1}'), ("/w==", "base64 /w==")])
 def test_bytes_are_shown_as_text_if_they_are_text(bytes_, text):
-    found = shown(record(step("input", state(value=part(f'"{bytes_}"', "bytes")))), kind="sink")
-    assert text in found
+    result = shown(record(step("input", state(value=part(f'"{bytes_}"', "bytes")))), kind="sink")
+    assert text in result
 
 
 def test_a_record_that_cannot_be_read_is_shown_as_it_was_given():

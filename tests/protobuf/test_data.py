@@ -61,8 +61,8 @@ def order_file() -> descriptor_pb2.FileDescriptorProto:
 
 def classes() -> dict[str, Any]:
     pool = descriptor_pool.DescriptorPool()
-    for known in (timestamp_pb2, wrappers_pb2):
-        pool.AddSerializedFile(known.DESCRIPTOR.serialized_pb)
+    for known_schemas in (timestamp_pb2, wrappers_pb2):
+        pool.AddSerializedFile(known_schemas.DESCRIPTOR.serialized_pb)
     pool.Add(order_file())
     names = ("shop.Order", "shop.Other", "shop.Order.Inner")
     return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name)) for name in names}
@@ -94,25 +94,25 @@ def serialized(registry: SchemaRegistry, found: Any, topic: str = "orders") -> b
 
 
 def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
-    [found] = through(spark, props(registry, CONVERTER), [Record(serialized(registry, message("shop.Order", DATA)))], TO_JSON)
-    assert isinstance(found, Record), found
-    assert json.loads(found.value or b"") == CONNECT
+    [result] = through(spark, props(registry, CONVERTER), [Record(serialized(registry, message("shop.Order", DATA)))], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == CONNECT
 
 
 def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaRegistry) -> None:
-    given = message("shop.Order", {name: value for name, value in DATA.items() if name != "nick"})  # which would be no wrapper
+    data = message("shop.Order", {name: value for name, value in DATA.items() if name != "nick"})  # which would be no wrapper
     config = props(registry, CONVERTER, optional_for_nullables="true")
     registry.store.levels[None] = "NONE"
-    found, tombstone = through(spark, config, [Record(serialized(registry, given)), Record(None)])
-    assert isinstance(found, Record), found
+    outcomes, tombstone = through(spark, config, [Record(serialized(registry, data)), Record(None)])
+    assert isinstance(outcomes, Record), outcomes
     assert tombstone.value is None
-    payload = (found.value or b"")[6:]
-    assert CLASSES["shop.Order"].FromString(payload) == given
+    payload = (outcomes.value or b"")[6:]
+    assert CLASSES["shop.Order"].FromString(payload) == data
     text = registry.store.subjects["orders-value"][-1].schema.text
     assert text.startswith('syntax = "proto3";\n\nimport "google/protobuf/timestamp.proto";\n')
     assert "map" not in text  # entries are messages, as Confluent's converter writes them
-    [again] = through(spark, config, [found])
-    assert again.value == found.value  # bytes and id
+    [again] = through(spark, config, [outcomes])
+    assert again.value == outcomes.value  # bytes and id
 
 
 def test_absent_fields_are_defaults_or_null(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -121,8 +121,8 @@ def test_absent_fields_are_defaults_or_null(spark: SparkSession, registry: Schem
         through(spark, props(registry, CONVERTER, generate_struct_for_nulls=flag), [given], TO_JSON)[0]
         for flag in ("false", "true")
     )
-    found = json.loads(plain.value or b"")
-    assert found == {
+    result = json.loads(plain.value or b"")
+    assert result == {
         **dict.fromkeys(("d", "f", "i32", "i64", "u32", "u64", "s32", "s64", "x32", "x64", "y32", "y64"), 0),
         "b": False, "s": "", "raw": "", "size": "S", "inner": None, "at": None, "nick": None, "many": [], "texts": [],
         "inners": [], "sizes": [], "payment_0": None, "maybe": None, "counts": {},
@@ -135,8 +135,8 @@ def test_messages_other_than_the_first_are_found_by_their_indexes(spark: SparkSe
     given = [serialized(registry, message("shop.Other", {"x": "1"})), serialized(registry, message("shop.Order.Inner", {"a": 2})),
              serialized(registry, message("shop.Order", {"i32": 3}))]  # fmt: skip
     assert [data[5:8] for data in given[:2]] == [b"\x02\x02\x0a", b"\x04\x00\x00"]
-    found = [json.loads(record.value) for record in through(spark, props(registry, CONVERTER), [*map(Record, given)], TO_JSON)]
-    assert (found[0], found[1], found[2]["i32"]) == ({"x": "1"}, {"a": 2}, 3)
+    outcomes = [json.loads(record.value) for record in through(spark, props(registry, CONVERTER), [*map(Record, given)], TO_JSON)]
+    assert (outcomes[0], outcomes[1], outcomes[2]["i32"]) == ({"x": "1"}, {"a": 2}, 3)
 
 
 def test_the_newest_schema_of_the_subject_decides_on_fields_and_indexes(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -148,17 +148,17 @@ def test_the_newest_schema_of_the_subject_decides_on_fields_and_indexes(spark: S
          "values": {"type": "int32", "optional": False}, "field": "m"}]}, "payload": {"b": 0, "m": {"": 0}}}  # fmt: skip
     settings = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
     to = props(registry, CONVERTER, **settings)
-    given = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
-    [found] = through(spark, given, [Record(json.dumps(typed).encode())], to)
-    assert isinstance(found, Record), found
+    chain = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    [result] = through(spark, chain, [Record(json.dumps(typed).encode())], to)
+    assert isinstance(result, Record), result
     # indexes [1]; field 3: an entry with key and value; field 7: zigzag 0
-    assert found.value == b"\0\0\0\0\x01" + b"\x02\x02" + b"\x1a\x04\x0a\x00\x10\x00" + b"\x38\x00"
+    assert result.value == b"\0\0\0\0\x01" + b"\x02\x02" + b"\x1a\x04\x0a\x00\x10\x00" + b"\x38\x00"
 
 
 def test_confluent_kafka_reads_what_is_written(spark: SparkSession, registry: SchemaRegistry) -> None:
-    [found] = through(spark, props(registry, CONVERTER), [Record(serialized(registry, message("shop.Other", {"x": "1"})))])
+    [result] = through(spark, props(registry, CONVERTER), [Record(serialized(registry, message("shop.Other", {"x": "1"})))])
     deserializer: Any = ProtobufDeserializer
-    read = deserializer(CLASSES["shop.Other"], {"use.deprecated.format": False})(found.value, VALUE)
+    read = deserializer(CLASSES["shop.Other"], {"use.deprecated.format": False})(result.value, VALUE)
     assert json_format.MessageToDict(read) == {"x": "1"}
 
 
@@ -167,9 +167,9 @@ def test_parts_of_a_message_are_merged_and_lists_may_come_in_pieces(spark: Spark
         message I { int32 x = 1; int32 y = 2; }"""
     id = registry.register("orders-value", text, "PROTOBUF")
     payload = bytes.fromhex("0a0208010a02100210011202020318072202080122021002280128023a01ff4005")
-    [found] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + b"\0" + payload)], TO_JSON)
-    assert isinstance(found, Record), found
-    assert json.loads(found.value or b"") == {
+    [result] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + b"\0" + payload)], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == {
         "o_0": {"a": None, "b": {"x": 1, "y": 2}}, "i": {"x": 1, "y": 2}, "n": [1, 2, 3], "last": 2,
     }  # fmt: skip
 
@@ -180,10 +180,10 @@ def test_a_primitive_is_a_wrapper_message(spark: SparkSession, registry: SchemaR
     name = {"float64": "double"}.get(kind, kind)
     typed = {"schema": {"type": name, "optional": False}, "payload": payload}
     to = props(registry, CONVERTER)
-    given = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
-    [found] = through(spark, given, [Record(json.dumps(typed).encode())], to)
-    assert isinstance(found, Record), found
-    [again] = through(spark, to, [found], TO_JSON)
+    chain = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    [result] = through(spark, chain, [Record(json.dumps(typed).encode())], to)
+    assert isinstance(result, Record), result
+    [again] = through(spark, to, [result], TO_JSON)
     assert json.loads(again.value or b"") == payload
 
 
@@ -198,7 +198,7 @@ def test_data_that_cannot_be_read_fails_with_one_sentence(
     spark: SparkSession, registry: SchemaRegistry, data: bytes, why: str
 ) -> None:
     registry.register("orders-value", 'syntax = "proto3"; message R { string a = 1; }', "PROTOBUF")
-    [found] = through(spark, props(registry, CONVERTER), [Record(data)])
-    assert isinstance(found, Failed), found
-    assert found.message == "Failed to deserialize data for topic orders to Protobuf: "
-    assert why in (found.cause or "")
+    [result] = through(spark, props(registry, CONVERTER), [Record(data)])
+    assert isinstance(result, Failed), result
+    assert result.message == "Failed to deserialize data for topic orders to Protobuf: "
+    assert why in (result.cause or "")

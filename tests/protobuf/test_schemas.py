@@ -66,28 +66,28 @@ def tagged(schema: Schema, number: int, **parameters: str) -> Schema:
 
 
 def test_a_message_is_a_struct_whose_oneofs_come_first() -> None:
-    found = connect(ORDER)
+    schema = connect(ORDER)
     cash = Schema(
         "struct", name="Cash", fields={"amount": tagged(Schema("int64"), 1, **{"io.confluent.connect.protobuf.Type": "sint64"})}
     )
-    assert (found.name, found.optional) == ("Order", False)
-    assert list(found.fields) == [
+    assert (schema.name, schema.optional) == ("Order", False)
+    assert list(schema.fields) == [
         "payment_0", "id", "tags", "counts", "size", "at", "nick", "price", "change", "count",
     ]  # fmt: skip
-    assert found.fields["payment_0"] == Schema(
+    assert schema.fields["payment_0"] == Schema(
         "struct", True, "io.confluent.connect.protobuf.Union.payment",
         fields={"card": tagged(Schema("string"), 8), "cash": tagged(cash, 9)},
     )  # fmt: skip
-    assert found.fields["id"] == tagged(Schema("int32"), 1)
-    assert found.fields["tags"] == tagged(Schema("array", items=Schema("string", True)), 2)
+    assert schema.fields["id"] == tagged(Schema("int32"), 1)
+    assert schema.fields["tags"] == tagged(Schema("array", items=Schema("string", True)), 2)
     keys, values = tagged(Schema("string"), 1), tagged(Schema("int64"), 2)
-    assert found.fields["counts"] == tagged(Schema("map", name="counts", keys=keys, values=values), 3)
+    assert schema.fields["counts"] == tagged(Schema("map", name="counts", keys=keys, values=values), 3)
     symbols = {ENUM: "Size", f"{ENUM}.S": "0", f"{ENUM}.L": "1", f"{ENUM}.XL": "1"}
-    assert found.fields["size"] == tagged(Schema("string", name="Size", parameters=symbols), 4)
-    assert found.fields["at"] == tagged(Schema("int64", name=TIMESTAMP, version=1), 5)
-    assert found.fields["nick"] == tagged(Schema("string"), 6)
-    assert found.fields["change"] == tagged(cash, 10)
-    assert found.fields["count"] == tagged(Schema("int64"), 11, **{"io.confluent.connect.protobuf.Type": "uint32"})
+    assert schema.fields["size"] == tagged(Schema("string", name="Size", parameters=symbols), 4)
+    assert schema.fields["at"] == tagged(Schema("int64", name=TIMESTAMP, version=1), 5)
+    assert schema.fields["nick"] == tagged(Schema("string"), 6)
+    assert schema.fields["change"] == tagged(cash, 10)
+    assert schema.fields["count"] == tagged(Schema("int64"), 11, **{"io.confluent.connect.protobuf.Type": "uint32"})
 
 
 def test_options_decide_on_names_and_on_what_is_optional() -> None:
@@ -305,8 +305,8 @@ def test_files_that_no_registry_has_are_those_of_google_and_confluent() -> None:
         serialized = import_module(inside + module).DESCRIPTOR.serialized_pb
         if name == "google/protobuf/descriptor.proto":
             continue  # its messages are of schemas, not of data
-        official, own = parse(as_text(base64.b64encode(serialized).decode())), parse(f'syntax = "proto3"; {text}')
-        assert shapes(own) == shapes(official), name
+        official, options = parse(as_text(base64.b64encode(serialized).decode())), parse(f'syntax = "proto3"; {text}')
+        assert shapes(options) == shapes(official), name
         Types(f'syntax = "proto3"; import "{name}"; message R {{}}', {})
 
 

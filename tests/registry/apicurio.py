@@ -38,9 +38,9 @@ def java() -> Path | None:
     homes += [path for place in _PLACES for path in (*Path(place).glob("*"), *Path(place).glob("*/Contents/Home"))]
     for program in (path / "bin" / "java" for path in homes):
         if program.is_file():
-            said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-            found = re.search(r'version "(\d+)', said)
-            if found and int(found[1]) >= OLDEST:
+            output = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+            result = re.search(r'version "(\d+)', output)
+            if result and int(result[1]) >= OLDEST:
                 return program
     return None
 
@@ -78,7 +78,7 @@ def running(log: Path) -> Iterator[str]:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/subjects", timeout=5) as answer:
-            return answer.status == 200
+        with urllib.request.urlopen(f"{url}/subjects", timeout=5) as response:
+            return response.status == 200
     except (urllib.error.URLError, OSError):
         return False

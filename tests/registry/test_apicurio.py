@@ -40,9 +40,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def test_schemas_are_registered_found_and_refused(real: Any) -> None:
-    one = client(real.url)
-    first, second = (one.register("first-value", json.dumps(schema)) for schema in (ONE, TWO))
-    assert (one.register("first-value", json.dumps(ONE)), one.lookup("first-value", json.dumps(TWO))) == (first, second)
+    registry_client = client(real.url)
+    first, second = (registry_client.register("first-value", json.dumps(schema)) for schema in (ONE, TWO))
+    assert (registry_client.register("first-value", json.dumps(ONE)), registry_client.lookup("first-value", json.dumps(TWO))) == (
+        first,
+        second,
+    )
     other = client(real.url)
     assert json.loads(other.schema(second).text) == TWO
     assert json.loads(other.latest("first-value").text) == TWO
@@ -64,17 +67,17 @@ def test_what_confluents_serializers_write_is_read_and_written(spark: SparkSessi
     }
     for number, (converter, data) in enumerate(cases.items()):
         topic = f"copies{number}"
-        [found] = through(spark, props(real, converter), [Record(data, topic=topic)])
-        assert isinstance(found, Record), found
-        assert int.from_bytes((found.value or b"")[1:5]) == client(real.url).latest(f"{topic}-value").id
-        [again] = through(spark, props(real, converter), [found])
-        assert again.value == found.value  # the same id: the same text is found under the subject
+        [result] = through(spark, props(real, converter), [Record(data, topic=topic)])
+        assert isinstance(result, Record), result
+        assert int.from_bytes((result.value or b"")[1:5]) == client(real.url).latest(f"{topic}-value").id
+        [again] = through(spark, props(real, converter), [result])
+        assert again.value == result.value  # the same id: the same text is found under the subject
 
 
 def test_a_schema_that_is_incompatible_is_an_error_in_the_registrys_words(spark: SparkSession, real: Any) -> None:
     client(real.url).register("narrow-value", json.dumps({**ONE, "fields": [{"name": "id", "type": "string"}]}))
     httpx.put(f"{real.url}/config/narrow-value", json={"compatibility": "BACKWARD"}).raise_for_status()
     data = avro.serialized(real, ONE, {"id": 1}, "wide")
-    [found] = through(spark, props(real), [Record(data, topic="narrow")])
-    assert isinstance(found, Failed)
-    assert "refuses (409, error 409)" in str(found.cause)
+    [result] = through(spark, props(real), [Record(data, topic="narrow")])
+    assert isinstance(result, Failed)
+    assert "refuses (409, error 409)" in str(result.cause)

@@ -60,8 +60,8 @@ def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, 
     good = Record(b"\0" + id + form.payload)
     guid = UUID(registry.store.schemas[int.from_bytes(id)].guid).bytes
     by_guid = Record(b"\1" + guid + form.payload)
-    first, *found, last = through(spark, props(registry, form.converter), [good, *map(Record, bad), by_guid])
-    for failed, why in zip(found, bad.values(), strict=True):
+    first, *outcomes, last = through(spark, props(registry, form.converter), [good, *map(Record, bad), by_guid])
+    for failed, why in zip(outcomes, bad.values(), strict=True):
         assert isinstance(failed, Failed), failed
         assert failed.step == "input.value"
         assert why in (failed.cause or "")
@@ -73,9 +73,9 @@ def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, 
 
 def test_ids_in_apicurios_headers_are_said_not_to_be_read(spark: SparkSession, registry: SchemaRegistry) -> None:
     headers: list[tuple[str, bytes | None]] = [("apicurio.value.globalId", bytes(8))]
-    [found] = through(spark, props(registry), [Record(FORMATS[0].payload, headers=headers)])
-    assert isinstance(found, Failed), found
-    assert "The id of the schema is in a header apicurio.…, which is not read." in (found.cause or "")
+    [result] = through(spark, props(registry), [Record(FORMATS[0].payload, headers=headers)])
+    assert isinstance(result, Failed), result
+    assert "The id of the schema is in a header apicurio.…, which is not read." in (result.cause or "")
 
 
 @each
@@ -101,15 +101,15 @@ REQUEST = json.dumps({"topic": "orders", "schema": '{"type":"struct","name":"R",
 
 @each
 def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry, form: Format) -> None:
-    one: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0"}, is_key=False)
+    converter: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0"}, is_key=False)
     id = str(registry.register("given", form.schema, form.type))
     registry.stop()
-    for ask in (lambda: one.learn([REQUEST]), lambda: one.look_up([id])):
+    for ask in (lambda: converter.learn([REQUEST]), lambda: converter.look_up([id])):
         with pytest.raises(RetriableError, match="The schema registry does not answer"):
             ask()
     registry.start()
-    one.learn([REQUEST])
-    one.look_up([id])
+    converter.learn([REQUEST])
+    converter.look_up([id])
     assert [version.number for version in registry.store.subjects["orders-value"]] == [1]
 
 
@@ -117,8 +117,8 @@ def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry, form: F
 def test_a_login_that_is_refused_ends_the_task(form: Format) -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
         login = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "anna:wrong"}
-        one: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0", **login}, is_key=False)
-        for ask in (lambda: one.learn([REQUEST]), lambda: one.look_up(["1"])):
+        converter: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0", **login}, is_key=False)
+        for ask in (lambda: converter.learn([REQUEST]), lambda: converter.look_up(["1"])):
             with pytest.raises(RegistryError, match=r"401.*Unauthorized; check basic.auth.credentials.source") as raised:
                 ask()
             assert "wrong" not in str(raised.value)

@@ -27,8 +27,8 @@ TEXT = '"string"'
 
 def settings(url: str, **props: str) -> RegistrySettings:
     """Of properties, written with `_` for `.`."""
-    given = {"schema.registry.url": url, **QUICK, **{key.replace("_", "."): value for key, value in props.items()}}
-    return registry_settings(RegistryConfig(given))
+    options = {"schema.registry.url": url, **QUICK, **{key.replace("_", "."): value for key, value in props.items()}}
+    return registry_settings(RegistryConfig(options))
 
 
 def client(url: str, **props: str) -> Registry:
@@ -36,15 +36,15 @@ def client(url: str, **props: str) -> Registry:
 
 
 def test_a_schema_is_registered_and_asked_for_once(registry: SchemaRegistry) -> None:
-    one = client(registry.url)
-    id = one.register("orders-value", TEXT)
-    assert one.register("orders-value", TEXT) == id
-    assert [one.schema(id).text for _ in range(3)] == [TEXT] * 3
+    registry_client = client(registry.url)
+    id = registry_client.register("orders-value", TEXT)
+    assert registry_client.register("orders-value", TEXT) == id
+    assert [registry_client.schema(id).text for _ in range(3)] == [TEXT] * 3
     assert registry.requests == ["POST /subjects/orders-value/versions", f"GET /schemas/ids/{id}"]
-    assert one.lookup("orders-value", TEXT) == id
-    assert one.latest("orders-value").text == TEXT
-    assert [(place.subject, place.version) for place in one.subject_versions(id)] == [("orders-value", 1)]
-    assert one.schema(registry.store.schemas[id].guid).id == id
+    assert registry_client.lookup("orders-value", TEXT) == id
+    assert registry_client.latest("orders-value").text == TEXT
+    assert [(place.subject, place.version) for place in registry_client.subject_versions(id)] == [("orders-value", 1)]
+    assert registry_client.schema(registry.store.schemas[id].guid).id == id
 
 
 def test_answers_that_were_not_used_for_longest_are_asked_for_again(
@@ -52,9 +52,9 @@ def test_answers_that_were_not_used_for_longest_are_asked_for_again(
 ) -> None:
     monkeypatch.setattr("headrace.registry.client._MAX_CACHED_RESPONSES", 3)
     ids = [registry.register(f"s{n}", {"type": "fixed", "name": "F", "size": n}) for n in range(1, 5)]
-    one = client(registry.url)
+    registry_client = client(registry.url)
     for id in [*ids[:3], ids[0], ids[3], ids[0], ids[1]]:  # the fourth drives out the second, which was not used since
-        one.schema(id)
+        registry_client.schema(id)
     asked = [int(request.rpartition("/")[2]) for request in registry.requests if request.startswith("GET /schemas/ids/")]
     assert asked == [*ids, ids[1]]
 
@@ -70,22 +70,22 @@ def test_servers_that_do_not_answer_are_passed_over(registry: SchemaRegistry) ->
 
 
 def test_a_registry_that_is_down_may_be_asked_again_later(registry: SchemaRegistry) -> None:
-    one, url = client(registry.url), registry.url
+    registry_client, url = client(registry.url), registry.url
     registry.stop()
     with pytest.raises(RegistryUnavailableError, match=f"The schema registry does not answer \\({url}\\)"):
-        one.register("s", TEXT)
+        registry_client.register("s", TEXT)
     registry.start()
-    assert one.register("s", TEXT) == 1
+    assert registry_client.register("s", TEXT) == 1
 
 
 def test_what_the_registry_refuses_is_said_in_its_words(registry: SchemaRegistry) -> None:
-    one = client(registry.url)
+    registry_client = client(registry.url)
     with pytest.raises(RegistryError, match=r"refuses \(404, error 40403\): Schema 7 not found") as raised:
-        one.schema(7)
+        registry_client.schema(7)
     assert raised.value.is_missing
-    one.register("s", '"int"')
+    registry_client.register("s", '"int"')
     with pytest.raises(RegistryError, match=r'409.*incompatible with an earlier schema for subject "s".*TYPE_MISMATCH'):
-        one.register("s", '"string"')
+        registry_client.register("s", '"string"')
 
 
 @pytest.mark.parametrize("props", [
@@ -102,10 +102,10 @@ def test_it_logs_in_by_name_and_password(props: dict[str, str]) -> None:
 
 def test_a_wrong_login_is_named_and_shown_nowhere() -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
-        given = settings(registry.url.replace("://", "://anna:wrong-word@"))
+        registry_settings = settings(registry.url.replace("://", "://anna:wrong-word@"))
         with pytest.raises(RegistryError, match=r"refuses \(401, error 401\): Unauthorized; check basic.auth") as raised:
-            Registry(given).register("s", TEXT)
-        assert "wrong-word" not in str(raised.value) + repr(given)
+            Registry(registry_settings).register("s", TEXT)
+        assert "wrong-word" not in str(raised.value) + repr(registry_settings)
     with pytest.raises(ConfigError) as invalid:
         settings("ftp://anna:wrong-word@host")
     assert "wrong-word" not in str(invalid.value)
@@ -142,8 +142,8 @@ def test_it_sends_a_token(registry: SchemaRegistry, tokens: tuple[str, list[str]
         "bearer_auth_credentials_source": "OAUTHBEARER", "bearer_auth_issuer_endpoint_url": tokens[0],
         "bearer_auth_client_id": "id", "bearer_auth_client_secret": "secret", "bearer_auth_scope": "schemas",
     }  # fmt: skip
-    one = client(registry.url, **oauth)
-    assert [one.register(f"s{n}", TEXT) for n in range(2)] == [1, 1]
+    registry_client = client(registry.url, **oauth)
+    assert [registry_client.register(f"s{n}", TEXT) for n in range(2)] == [1, 1]
     assert tokens[1] == ["grant_type=client_credentials&scope=schemas"]
     with pytest.raises(RegistryError, match="401"):
         client(registry.url).register("s", TEXT)

@@ -69,8 +69,8 @@ def test_headers_are_sent_along(server: Recorded) -> None:
 
 def test_requests_go_through_a_proxy(registry: SchemaRegistry) -> None:
     _, _, port = registry.url.rpartition(":")
-    one = client("http://nowhere.invalid", proxy_host="127.0.0.1", proxy_port=port)
-    assert one.register("s", TEXT) == 1
+    registry_client = client("http://nowhere.invalid", proxy_host="127.0.0.1", proxy_port=port)
+    assert registry_client.register("s", TEXT) == 1
     assert registry.requests == ["POST /subjects/s/versions"]
 
 

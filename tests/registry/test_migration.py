@@ -42,39 +42,47 @@ DATABASE = {  # of change events
 
 
 def made(connector: dict[str, str], worker: dict[str, str] = PLAIN_WORKER) -> tuple[Any, RegistrySettings]:
-    one: Any = converter("value.converter", connector, WorkerConfig(worker))
-    return one, registry_settings(one)
+    registered_converter: Any = converter("value.converter", connector, WorkerConfig(worker))
+    return registered_converter, registry_settings(registered_converter)
 
 
 def test_a_worker_says_which_converter_its_connectors_have() -> None:
-    one, settings = made({"name": "jdbc"}, IMAGE)
-    assert (one.plugin_name, settings.urls) == (AVRO, ("http://schema-registry:8081",))
+    registered_converter, settings = made({"name": "jdbc"}, IMAGE)
+    assert (registered_converter.plugin_name, settings.urls) == (AVRO, ("http://schema-registry:8081",))
 
 
 def test_a_connectors_own_converter_takes_nothing_of_the_workers() -> None:
-    one, settings = made(CLOUD, IMAGE)
-    assert (one.plugin_name, one.optional_for_nonrequired) == (JSON_SCHEMA, True)
+    registered_converter, settings = made(CLOUD, IMAGE)
+    assert (registered_converter.plugin_name, registered_converter.optional_for_nonrequired) == (JSON_SCHEMA, True)
     assert settings.urls == ("https://psrc-1.europe.example.com",)
     login = base64.b64encode(b"KEY:SECRET").decode()
     assert dict(settings.headers) == {"Authorization": f"Basic {login}"}
-    assert "SECRET" not in repr(settings) + repr(one) and login not in repr(settings)
+    assert "SECRET" not in repr(settings) + repr(registered_converter) and login not in repr(settings)
     with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
         made({"value.converter": AVRO}, IMAGE)  # as in Kafka Connect: with its class come its own settings
 
 
 def test_several_servers_and_tls() -> None:
-    one, settings = made(SECURED)
+    registered_converter, settings = made(SECURED)
     assert settings.urls == ("https://a:8081", "https://b:8081")
     assert dict(settings.tls) == {
         "ssl.truststore.location": "/etc/kafka/secrets/trust.pem", "ssl.truststore.type": "PEM",
     }  # fmt: skip
-    assert (one.optional_nullables, one.use_latest_version, one.auto_register_schemas) == (True, True, False)
+    assert (
+        registered_converter.optional_nullables,
+        registered_converter.use_latest_version,
+        registered_converter.auto_register_schemas,
+    ) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_change_events() -> None:
-    one, _ = made(DATABASE)
-    assert (one.enhanced_schemas, one.meta_data) == (True, False)
-    assert one.value_subject_name_strategy.endswith(".TopicRecordNameStrategy")
+    registered_converter, _ = made(DATABASE)
+    assert (registered_converter.enhanced_schemas, registered_converter.meta_data) == (True, False)
+    assert registered_converter.value_subject_name_strategy.endswith(".TopicRecordNameStrategy")
 
 
 APICURIO = {  # as the documentation of change data capture has it
@@ -103,6 +111,6 @@ def test_apicurios_options_have_their_places_in_the_notes() -> None:
 
 
 def test_what_they_become_is_taken() -> None:
-    one, settings = made(BECOMES)
+    registered_converter, settings = made(BECOMES)
     assert settings.urls == ("http://apicurio:8080/apis/ccompat/v7",)
-    assert (one.auto_register_schemas, one.use_latest_version) == (True, True)
+    assert (registered_converter.auto_register_schemas, registered_converter.use_latest_version) == (True, True)

@@ -30,18 +30,18 @@ AWAY = "http://127.0.0.1:1"
 
 def made(name: str, url: str = AWAY, **settings: str) -> Any:
     """A converter for values; settings: with `_` for `.`."""
-    given = {key.replace("_", "."): value for key, value in settings.items()}
-    return load(name, {"schema.registry.url": url, "max.retries": "0", **given}, is_key=False)
+    options = {key.replace("_", "."): value for key, value in settings.items()}
+    return load(name, {"schema.registry.url": url, "max.retries": "0", **options}, is_key=False)
 
 
 def read(schema: Any) -> Callable[[Any], Any]:
     """What a schema of the registry is in Connect."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
-    return lambda one: one.reading(RegisteredSchema(1, one.type, text), None, [0]).schema
+    return lambda converter: converter.reading(RegisteredSchema(1, converter.type, text), None, [0]).schema
 
 
 def plan(text: str) -> Callable[[Any], Any]:
-    return lambda one: one.reading(RegisteredSchema(1, one.type, text), None, [0]).plan
+    return lambda converter: converter.reading(RegisteredSchema(1, converter.type, text), None, [0]).plan
 
 
 def text(schema: Schema) -> Callable[[Any], Any]:
@@ -83,55 +83,64 @@ GENERAL = "org.apache.kafka.connect.data.Enum"
 def field(name: str, *path: str) -> Callable[[Any], Any]:
     """An attribute of a field of the message."""
 
-    def show(one: Any) -> Any:
-        found = read(PROTO)(one).fields[name]
+    def show(converter: Any) -> Any:
+        result = read(PROTO)(converter).fields[name]
         for part in path:
-            found = getattr(found, part)
-        return found
+            result = getattr(result, part)
+        return result
 
     return show
 
 
 EFFECTS = [
-    Effect(AVRO, "enhanced.avro.schema.support", "true", lambda one: node(Schema("string", parameters=PARAMETERS))(one)["type"],
+    Effect(AVRO, "enhanced.avro.schema.support", "true",
+           lambda converter: node(Schema("string", parameters=PARAMETERS))(converter)["type"],
            "string", "enum"),
     Effect(AVRO, "connect.meta.data", "false", node(Schema("int8", doc="d")),
            {"type": "int", "connect.doc": "d", "connect.type": "int8"}, "int"),
-    Effect(AVRO, "scrub.invalid.names", "true", lambda one: node(ODD)(one)["fields"][0]["name"], "a-b", "a_b"),
+    Effect(AVRO, "scrub.invalid.names", "true", lambda converter: node(ODD)(converter)["fields"][0]["name"], "a-b", "a_b"),
     Effect(AVRO, "allow.optional.map.keys", "true",
-           lambda one: node(Schema("map", keys=Schema("string", True), values=Schema("int32")))(one)["type"], "array", "map"),
-    Effect(AVRO, "flatten.singleton.unions", "false", lambda one: read(["string"])(one).type, "string", "struct"),
-    Effect(AVRO, "discard.type.doc.default", "true", lambda one: list(read(RECORD)(one).parameters),
+           lambda converter: node(Schema("map", keys=Schema("string", True), values=Schema("int32")))(converter)["type"],
+           "array", "map"),
+    Effect(AVRO, "flatten.singleton.unions", "false", lambda converter: read(["string"])(converter).type, "string", "struct"),
+    Effect(AVRO, "discard.type.doc.default", "true", lambda converter: list(read(RECORD)(converter).parameters),
            ["io.confluent.connect.avro.record.doc"], ["connect.record.doc"]),
-    Effect(AVRO, "generalized.sum.type.support", "true", lambda one: next(iter(read(ENUM)(one).parameters)),
+    Effect(AVRO, "generalized.sum.type.support", "true", lambda converter: next(iter(read(ENUM)(converter).parameters)),
            "io.confluent.connect.avro.Enum", GENERAL),
-    Effect(AVRO, "schemas.cache.config", "5", lambda one: one["schemas.cache.config"], 1000, 5),
-    Effect(PROTOBUF, "enhanced.protobuf.schema.support", "true", lambda one: read(PROTO)(one).name, "Order", "shop.Order"),
-    Effect(PROTOBUF, "scrub.invalid.names", "true", lambda one: " a_b = 1;" in text(ODD)(one), False, True),
+    Effect(AVRO, "schemas.cache.config", "5", lambda converter: converter["schemas.cache.config"], 1000, 5),
+    Effect(PROTOBUF, "enhanced.protobuf.schema.support", "true",
+           lambda converter: read(PROTO)(converter).name, "Order", "shop.Order"),
+    Effect(PROTOBUF, "scrub.invalid.names", "true", lambda converter: " a_b = 1;" in text(ODD)(converter), False, True),
     Effect(PROTOBUF, "int.for.enums", "true", field("size", "type"), "string", "int32"),
-    Effect(PROTOBUF, "optional.for.nullables", "true", lambda one: "optional int64 a" in text(OPTIONAL)(one), False, True),
-    Effect(PROTOBUF, "optional.for.proto2", "false", lambda one: plan(PROTO2)(one)["f"][0]["p"], True, False),
-    Effect(PROTOBUF, "wrapper.for.nullables", "true", lambda one: "Int64Value a" in text(OPTIONAL)(one), False, True),
+    Effect(PROTOBUF, "optional.for.nullables", "true",
+           lambda converter: "optional int64 a" in text(OPTIONAL)(converter), False, True),
+    Effect(PROTOBUF, "optional.for.proto2", "false", lambda converter: plan(PROTO2)(converter)["f"][0]["p"], True, False),
+    Effect(PROTOBUF, "wrapper.for.nullables", "true", lambda converter: "Int64Value a" in text(OPTIONAL)(converter), False, True),
     Effect(PROTOBUF, "wrapper.for.raw.primitives", "false", field("nick", "type"), "string", "struct"),
-    Effect(PROTOBUF, "generate.struct.for.nulls", "true", lambda one: plan(PROTO)(one)["z"], False, True),
-    Effect(PROTOBUF, "generate.index.for.unions", "false", lambda one: next(iter(read(PROTO)(one).fields)), "pay_0", "pay"),
-    Effect(PROTOBUF, "flatten.unions", "true", lambda one: next(iter(read(PROTO)(one).fields)), "pay_0", "card"),
-    Effect(PROTOBUF, "generalized.sum.type.support", "true", lambda one: next(iter(field("size", "parameters")(one))),
+    Effect(PROTOBUF, "generate.struct.for.nulls", "true", lambda converter: plan(PROTO)(converter)["z"], False, True),
+    Effect(PROTOBUF, "generate.index.for.unions", "false",
+           lambda converter: next(iter(read(PROTO)(converter).fields)), "pay_0", "pay"),
+    Effect(PROTOBUF, "flatten.unions", "true", lambda converter: next(iter(read(PROTO)(converter).fields)), "pay_0", "card"),
+    Effect(PROTOBUF, "generalized.sum.type.support", "true", lambda converter: next(iter(field("size", "parameters")(converter))),
            "io.confluent.connect.protobuf.Enum", GENERAL),
-    Effect(PROTOBUF, "schemas.cache.config", "5", lambda one: one["schemas.cache.config"], 1000, 5),
-    Effect(JSON_SCHEMA, "object.additional.properties", "false", lambda one: node(ODD)(one).get("additionalProperties"),
+    Effect(PROTOBUF, "schemas.cache.config", "5", lambda converter: converter["schemas.cache.config"], 1000, 5),
+    Effect(JSON_SCHEMA, "object.additional.properties", "false",
+           lambda converter: node(ODD)(converter).get("additionalProperties"),
            None, False),
     Effect(JSON_SCHEMA, "use.optional.for.nonrequired", "true",
-           lambda one: read({"type": "object", "properties": {"a": {"type": "string"}}})(one).fields["a"].optional, False, True),
-    Effect(JSON_SCHEMA, "decimal.format", "NUMERIC", lambda one: node(PRICE)(one)["type"], "string", "number"),
-    Effect(JSON_SCHEMA, "flatten.singleton.unions", "false", lambda one: read({"oneOf": [{"type": "string"}]})(one).type,
+           lambda converter: read({"type": "object",
+           "properties": {"a": {"type": "string"}}})(converter).fields["a"].optional, False, True),
+    Effect(JSON_SCHEMA, "decimal.format", "NUMERIC", lambda converter: node(PRICE)(converter)["type"], "string", "number"),
+    Effect(JSON_SCHEMA, "flatten.singleton.unions", "false",
+           lambda converter: read({"oneOf": [{"type": "string"}]})(converter).type,
            "string", "struct"),
     Effect(JSON_SCHEMA, "generalized.sum.type.support", "true",
-           lambda one: next(iter(read({"type": "string", "enum": ["S"]})(one).parameters)),
+           lambda converter: next(iter(read({"type": "string", "enum": ["S"]})(converter).parameters)),
            "io.confluent.connect.json.Enum", GENERAL),
-    Effect(JSON_SCHEMA, "schemas.cache.size", "5", lambda one: one["schemas.cache.size"], 1000, 5),
-    *(Effect(name, "ignore.default.for.nullables", "true", lambda one: one.replaces_null, True, False) for name in TYPES),
-    *(Effect(name, "latest.cache.size", "5", lambda one: one["latest.cache.size"], 1000, 5) for name in TYPES),
+    Effect(JSON_SCHEMA, "schemas.cache.size", "5", lambda converter: converter["schemas.cache.size"], 1000, 5),
+    *(Effect(name, "ignore.default.for.nullables", "true",
+           lambda converter: converter.replaces_null, True, False) for name in TYPES),
+    *(Effect(name, "latest.cache.size", "5", lambda converter: converter["latest.cache.size"], 1000, 5) for name in TYPES),
 ]  # fmt: skip
 
 
@@ -174,9 +183,9 @@ def struct(*names: str, name: str = "R") -> Value:
     return always(TypedValue("struct", schema=Schema("struct", name=name, fields={n: Schema("int32", True) for n in names})))
 
 
-def written(one: Any) -> list[tuple[int, str | None]]:
+def written(converter: Any) -> list[tuple[int, str | None]]:
     """Ids and subjects that a converter has written."""
-    uses: list[SchemaUse] = one.uses.all()
+    uses: list[SchemaUse] = converter.uses.all()
     return [(use.id, use.subject) for use in uses if use.direction == "written"]
 
 
@@ -185,9 +194,9 @@ def test_schemas_are_registered_unless_that_is_switched_off(registry: SchemaRegi
     with pytest.raises(DataError, match=r"404.*Subject 'orders-value' not found"):
         made(name, registry.url, auto_register_schemas="false").learn_value(struct("a"), "orders")
     made(name, registry.url).learn_value(struct("a"), "orders")
-    one = made(name, registry.url, auto_register_schemas="false")
-    one.learn_value(struct("a"), "orders")
-    assert written(one) == [(1, "orders-value")]
+    registered_converter = made(name, registry.url, auto_register_schemas="false")
+    registered_converter.learn_value(struct("a"), "orders")
+    assert written(registered_converter) == [(1, "orders-value")]
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -272,9 +281,9 @@ def test_json_that_contains_itself_has_to_be_valid_by_the_newest_schema(registry
                 made(JSON_SCHEMA, registry.url, **LATEST).learn_value(data, "orders")
 
 
-def newest(one: Any) -> int:
+def newest(converter: Any) -> int:
     """The id that data with a schema that is known is written with."""
-    [targets] = one._targets.values()
+    [targets] = converter._targets.values()
     return targets["orders"]["id"]
 
 
@@ -282,9 +291,9 @@ def test_the_newest_schema_is_asked_for_again_once_the_answer_is_old(registry: S
     registry.store.levels[None] = "NONE"
     made(AVRO, registry.url).learn_value(struct("a"), "orders")
     forever, never = made(AVRO, registry.url, **LOOSE), made(AVRO, registry.url, **LOOSE, latest_cache_ttl_sec="0")
-    for one in (forever, never):
-        one.learn_value(struct("a"), "orders")
-        assert not one.renew()
+    for converter in (forever, never):
+        converter.learn_value(struct("a"), "orders")
+        assert not converter.renew()
     made(AVRO, registry.url).learn_value(struct("a", "b"), "orders")
     assert (forever.renew(), never.renew()) == (False, True)
     assert (newest(forever), newest(never)) == (1, 2)
@@ -297,12 +306,12 @@ def test_the_newest_schema_is_asked_for_again_once_the_answer_is_old(registry: S
 
 
 def test_what_the_newest_schema_was_refused_for_is_looked_at_again(registry: SchemaRegistry) -> None:
-    one = made(AVRO, registry.url, **LATEST, latest_cache_ttl_sec="0")
+    registered_converter = made(AVRO, registry.url, **LATEST, latest_cache_ttl_sec="0")
     with pytest.raises(DataError, match=r"404.*Subject 'orders-value' not found"):
-        one.learn_value(struct("a"), "orders")
+        registered_converter.learn_value(struct("a"), "orders")
     made(AVRO, registry.url).learn_value(struct("a"), "orders")
-    assert one.renew()
-    assert newest(one) == 1
+    assert registered_converter.renew()
+    assert newest(registered_converter) == 1
 
 
 def test_schemas_that_mean_the_same_have_one_id_if_they_are_normalized(registry: SchemaRegistry) -> None:
@@ -316,12 +325,12 @@ def test_schemas_that_mean_the_same_have_one_id_if_they_are_normalized(registry:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_no_more_schemas_are_written_under_a_subject_than_it_may_have(registry: SchemaRegistry, name: str) -> None:
-    one = made(name, registry.url, max_schemas_per_subject="1")
-    one.learn_value(struct("a"), "orders")
-    one.learn_value(struct("a"), "orders")
-    one.learn_value(struct("a", "b"), "others")
+    registered_converter = made(name, registry.url, max_schemas_per_subject="1")
+    registered_converter.learn_value(struct("a"), "orders")
+    registered_converter.learn_value(struct("a"), "orders")
+    registered_converter.learn_value(struct("a", "b"), "others")
     with pytest.raises(DataError, match=r"Too many schema objects created for orders-value! There are 1 \(max.schemas"):
-        one.learn_value(struct("a", "b"), "orders")
+        registered_converter.learn_value(struct("a", "b"), "orders")
 
 
 @pytest.mark.parametrize(("strategy", "subject"), [
@@ -330,8 +339,10 @@ def test_no_more_schemas_are_written_under_a_subject_than_it_may_have(registry: 
 @pytest.mark.parametrize("name", TYPES)
 def test_subjects_are_named_by_the_strategy(registry: SchemaRegistry, name: str, strategy: str, subject: str) -> None:
     full = "io.confluent.kafka.serializers.subject." + strategy
-    one = made(name, registry.url, value_subject_name_strategy=full, key_subject_name_strategy="unknown to values")
-    one.learn_value(struct("a", name="a.R"), "orders")
+    registered_converter = made(
+        name, registry.url, value_subject_name_strategy=full, key_subject_name_strategy="unknown to values"
+    )
+    registered_converter.learn_value(struct("a", name="a.R"), "orders")
     assert list(registry.store.subjects) == [subject]
 
 

@@ -70,8 +70,8 @@ class Java:
     def written(self, form: str, value: Any, plan: Any) -> bytes:
         """The payload of a value."""
         schemas = [{"schema": "s", "topics": [{"topic": "t", "id": 1, "plan": plan, "prefix": ""}]}]
-        known = json.dumps({"format": form, "schemas": schemas})
-        row = self._io.RegistryWrite.write(*map(self._text, (json.dumps(value), "s", "t", known)))
+        known_schemas = json.dumps({"format": form, "schemas": schemas})
+        row = self._io.RegistryWrite.write(*map(self._text, (json.dumps(value), "s", "t", known_schemas)))
         assert row.isNullAt(2), row.getUTF8String(2).toString()
         return bytes(row.getBinary(0))[5:]
 
@@ -133,14 +133,14 @@ def deep_schemas_with_data(draw: st.DrawFn) -> tuple[Any, Any]:
 def bare(schema: Any) -> Any:
     """Without logical types, of which fastavro makes objects of Python's."""
     if isinstance(schema, list):
-        return [bare(one) for one in schema]
+        return [bare(branch) for branch in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: bare(value) if key in ("items", "values", "type") else value for key, value in schema.items()}
-    found.pop("logicalType", None)
-    if "fields" in found:
-        found["fields"] = [{**field, "type": bare(field["type"])} for field in schema["fields"]]
-    return found
+    result = {key: bare(value) if key in ("items", "values", "type") else value for key, value in schema.items()}
+    result.pop("logicalType", None)
+    if "fields" in result:
+        result["fields"] = [{**field, "type": bare(field["type"])} for field in schema["fields"]]
+    return result
 
 
 def odd(value: float) -> float | str:
@@ -159,14 +159,16 @@ def payload(schema: Any, value: Any) -> Any:
             return None if value is None else payload(schema[1], value)
         if value is None:
             return None
-        place = next(n for n, one in enumerate(schema) if one != "null" and fastavro.validate(value, one, raise_errors=False))
-        names = [one if isinstance(one, str) else one.get("name", one["type"]) for one in schema[1:]]
+        place = next(
+            n for n, branch in enumerate(schema) if branch != "null" and fastavro.validate(value, branch, raise_errors=False)
+        )
+        names = [branch if isinstance(branch, str) else branch.get("name", branch["type"]) for branch in schema[1:]]
         return {name: payload(schema[place], value) if n == place - 1 else None for n, name in enumerate(names)}
     if isinstance(value, list):
-        return [payload(schema["items"], one) for one in value]
+        return [payload(schema["items"], branch) for branch in value]
     if isinstance(value, dict):
         if schema["type"] == "map":
-            return {key: payload(schema["values"], one) for key, one in value.items()}
+            return {key: payload(schema["values"], branch) for key, branch in value.items()}
         return {field["name"]: payload(field["type"], value[field["name"]]) for field in schema["fields"]}
     return value
 
@@ -179,13 +181,13 @@ def test_avro_is_what_fastavro_reads_and_the_same_bytes_again(java: Java, exampl
     fastavro.schemaless_writer(out, fastavro.parse_schema(bare(schema)), data)
     bytes_ = out.getvalue()[1 if schema == "bytes" and len(out.getvalue()) < 65 else 0 :]  # bytes alone have no length
     reading = to_connect(json.dumps(schema), _OPTIONS)
-    found = java.avro(bytes_, reading.plan)
+    result = java.avro(bytes_, reading.plan)
     if schema != "bytes":
         read = fastavro.schemaless_reader(io.BytesIO(bytes_), fastavro.parse_schema(bare(schema)), None)
-        assert found == payload(bare(schema), read)
+        assert result == payload(bare(schema), read)
     text = from_connect(reading.schema, _OPTIONS)
-    if found is not None:
-        assert java.written("Avro", found, writing_plan(reading.schema, text, _OPTIONS)) == bytes_
+    if result is not None:
+        assert java.written("Avro", result, writing_plan(reading.schema, text, _OPTIONS)) == bytes_
 
 
 _TYPE = descriptor_pb2.FieldDescriptorProto.Type
@@ -278,14 +280,14 @@ def test_protobuf_is_what_googles_library_reads_and_writes(
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     made = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.R"))
-    given = json_format.ParseDict(data, made())
+    message = json_format.ParseDict(data, made())
     types = Types(as_text(base64.b64encode(file.SerializeToString()).decode()), {})
     options = ProtobufOptions(optional_nullables=True)
     reading = protobuf_reading.to_connect(types, options)
     assert reading.schema is not None
-    found = java.payload("Protobuf", given.SerializeToString(), reading.plan)
-    written = java.written("Protobuf", found, message_plan(reading.schema, types, "shop.R", options)[0])
-    assert normal(made.FromString(written)) == normal(given)
+    result = java.payload("Protobuf", message.SerializeToString(), reading.plan)
+    written = java.written("Protobuf", result, message_plan(reading.schema, types, "shop.R", options)[0])
+    assert normal(made.FromString(written)) == normal(message)
 
 
 _LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -347,7 +349,7 @@ def test_json_is_the_same_again(java: Java, example: tuple[Any, Any]) -> None:
     options = JsonSchemaOptions()
     schema = json_reading.to_connect(json.dumps(node), options, None, {})
     plan = json_plans.plan_of(schema, options)
-    found = java.payload("JSON", json.dumps(data).encode(), plan)
+    result = java.payload("JSON", json.dumps(data).encode(), plan)
     if 'integer"}, {"type": "string' not in json.dumps(node):  # a union is a struct
-        assert found == data
-    assert json.loads(java.written("JSON", found, plan)) == data
+        assert result == data
+    assert json.loads(java.written("JSON", result, plan)) == data

@@ -51,13 +51,13 @@ def test_a_tree_of_avro_is_read_as_connect_has_it_and_written_with_the_same_byte
     spark: SparkSession, registry: SchemaRegistry
 ) -> None:
     data = avro.serialized(registry, TREE, DATA)
-    [found] = through(spark, props(registry), [Record(data)], avro.TO_JSON)
-    assert isinstance(found, Record), found
-    assert json.loads(found.value or b"") == DATA | {"leaf": {"int": None, "Leaf": {"of": tree("g")}}}
-    [found] = through(spark, props(registry), [Record(data)])
-    assert isinstance(found, Record), found
-    assert avro.deserialized(registry, found.value) == DATA
-    assert (found.value or b"")[5:] == data[5:]
+    [result] = through(spark, props(registry), [Record(data)], avro.TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == DATA | {"leaf": {"int": None, "Leaf": {"of": tree("g")}}}
+    [result] = through(spark, props(registry), [Record(data)])
+    assert isinstance(result, Record), result
+    assert avro.deserialized(registry, result.value) == DATA
+    assert (result.value or b"")[5:] == data[5:]
 
 
 def test_its_schema_is_written_as_the_reference_writes_it(spark: SparkSession) -> None:
@@ -77,9 +77,9 @@ def test_a_transform_finds_its_fields_at_any_depth(
     spark: SparkSession, registry: SchemaRegistry, stage: dict[str, str], after: Any
 ) -> None:
     chain = transformed(registry, avro.AVRO, stage)
-    [found] = through(spark, chain, [Record(avro.serialized(registry, TREE, DATA))])
-    assert isinstance(found, Record), found
-    assert avro.deserialized(registry, found.value) == after
+    [result] = through(spark, chain, [Record(avro.serialized(registry, TREE, DATA))])
+    assert isinstance(result, Record), result
+    assert avro.deserialized(registry, result.value) == after
     written = json.loads(registry.store.subjects["orders-value"][-1].schema.text)
     written = written[1] if isinstance(written, list) else written  # of an optional field
     assert [field["type"] for field in written["fields"][1:3]] == [["null", "Tree"], {"type": "array", "items": "Tree"}]
@@ -98,18 +98,18 @@ def test_one_that_a_transform_changes_outside_only_needs_another_name(spark: Spa
         refused.cause
     )
     renamed = through(spark, transformed(registry, avro.AVRO, add, rename), records)
-    for found, data in zip(renamed, (tree("a"), DATA), strict=True):
-        assert isinstance(found, Record), found
-        assert avro.deserialized(registry, found.value) == data | {"from": "here"}
+    for result, data in zip(renamed, (tree("a"), DATA), strict=True):
+        assert isinstance(result, Record), result
+        assert avro.deserialized(registry, result.value) == data | {"from": "here"}
 
 
 def test_data_that_is_nested_too_deep_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
     chain = {"type": "record", "name": "Chain", "fields": [{"name": "next", "type": ["null", "Chain"]}]}
     id = registry.register("orders-value", chain)
     deep, bottomless = (b"\0" + id.to_bytes(4) + b"\2" * depth + b"\0" for depth in (900, 100_000))
-    found, refused = through(spark, props(registry), [Record(deep), Record(bottomless)])
-    assert isinstance(found, Record), found
-    assert (found.value or b"")[5:] == deep[5:]
+    outcomes, refused = through(spark, props(registry), [Record(deep), Record(bottomless)])
+    assert isinstance(outcomes, Record), outcomes
+    assert (outcomes.value or b"")[5:] == deep[5:]
     assert isinstance(refused, Failed)
     assert refused.cause == (
         "org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message: the data is nested too deep"
@@ -118,9 +118,9 @@ def test_data_that_is_nested_too_deep_is_an_error_of_its_record(spark: SparkSess
 
 def test_json_with_schemas_has_no_form_for_it(spark: SparkSession, registry: SchemaRegistry) -> None:
     to = {"value.converter": avro.JSON}
-    [found] = through(spark, props(registry), [Record(avro.serialized(registry, TREE, DATA))], to)
-    assert isinstance(found, Failed)
-    assert found.message.startswith("JsonConverter has no form for a schema that contains itself: set schemas.enable=false")
+    [result] = through(spark, props(registry), [Record(avro.serialized(registry, TREE, DATA))], to)
+    assert isinstance(result, Failed)
+    assert result.message.startswith("JsonConverter has no form for a schema that contains itself: set schemas.enable=false")
 
 
 def proto_tree() -> Any:
@@ -185,13 +185,13 @@ def test_a_tree_of_json_is_read_and_written(spark: SparkSession, registry: Schem
     add = {"type": "InsertField$Value", "static.field": "from", "static.value": "here"}
     chains = (props(registry, json_schema.CONVERTER), transformed(registry, json_schema.CONVERTER, add))
     for chain, expected in zip(chains, (NODE_DATA, NODE_DATA | {"from": "here"}), strict=True):
-        [found] = through(spark, chain, [Record(data)])
-        assert isinstance(found, Record), found
+        [result] = through(spark, chain, [Record(data)])
+        assert isinstance(result, Record), result
         written = registry.store.subjects["orders-value"][-1].schema.text
         deserializer: Any = JSONDeserializer
         with avro.client(registry) as confluent:
             reader = deserializer(written, schema_registry_client=confluent, conf={"validate": True})
-            assert reader(found.value, avro.VALUE) == expected
+            assert reader(result.value, avro.VALUE) == expected
     plain, more = (json.loads(version.schema.text) for version in registry.store.subjects["orders-value"][-2:])
     assert plain["properties"]["left"] == {"connect.index": 1, "oneOf": [{"type": "null"}, {"$ref": "#"}]}
     assert more["properties"]["left"]["oneOf"][1]["properties"]["left"]["oneOf"][1] == {"$ref": "#/properties/left/oneOf/1"}

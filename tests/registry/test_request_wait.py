@@ -35,8 +35,8 @@ def test_a_silent_registry_is_not_waited_for_once_the_task_stops(monkeypatch: py
                 raised.put(error)
 
         threading.Thread(target=ask, daemon=True).start()
-        told = wait_until(lambda: usage.waiting_for("orders", 0), LONG_S, lambda: "what is waited for")
-        assert f"The schema registry does not answer ({url})" in (told or "")
+        reported = wait_until(lambda: usage.waiting_for("orders", 0), LONG_S, lambda: "what is waited for")
+        assert f"The schema registry does not answer ({url})" in (reported or "")
         assert raised.empty()
         stopping.set()
         with pytest.raises(RetriableError, match=SILENT):
@@ -80,15 +80,15 @@ def test_an_answer_that_comes_late_ends_what_is_told(registry: SchemaRegistry, m
     registry.register("s", '"int"')
     url = registry.url
     registry.stop()
-    told, answers = SimpleQueue[str | None](), SimpleQueue[str]()
+    reported, answers = SimpleQueue[str | None](), SimpleQueue[str]()
     settings = RegistrySettings(urls=(url,), retries=1000, wait_ms=100, longest_wait_ms=100)
 
     def ask() -> None:
-        with limit_wait(WaitLimit(threading.Event(), told.put)):
+        with limit_wait(WaitLimit(threading.Event(), reported.put)):
             answers.put(Registry(settings).schema(1).text)
 
     threading.Thread(target=ask, daemon=True).start()
-    assert "The schema registry does not answer" in (told.get(timeout=LONG_S) or "")
+    assert "The schema registry does not answer" in (reported.get(timeout=LONG_S) or "")
     registry.start()
     assert answers.get(timeout=LONG_S) == '"int"'
-    assert told.get(timeout=LONG_S) is None
+    assert reported.get(timeout=LONG_S) is None

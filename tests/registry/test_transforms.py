@@ -69,22 +69,27 @@ def formats() -> Iterator[dict[str, dict[str, str]]]:
         of_format = {}
         for name, registry in zip(FORMATS, (one, two, three), strict=True):
             registry.store.levels[None] = "NONE"
-            own = {"schema.registry.url": registry.url, "max.retries": "0"}
-            own |= {"optional.for.nullables": "true"} if "protobuf" in name else {}  # else a text that is null is an empty one
-            of_format[name] = {"value.converter": name, **{f"value.converter.{option}": value for option, value in own.items()}}
+            options = {"schema.registry.url": registry.url, "max.retries": "0"}
+            options |= (
+                {"optional.for.nullables": "true"} if "protobuf" in name else {}
+            )  # else a text that is null is an empty one
+            of_format[name] = {
+                "value.converter": name,
+                **{f"value.converter.{option}": value for option, value in options.items()},
+            }
         yield of_format
 
 
 @pytest.fixture(scope="module")
 def records(spark: SparkSession, formats: dict[str, dict[str, str]]) -> tuple[Data, Data]:
     """The same data in each format, and as JSON with the schema that it is read with."""
-    given = [
+    records = [
         Record(json.dumps({"schema": {"type": "struct", **schema}, "payload": data}).encode(), headers=HEADERS)
         for schema, data in SCHEMAS_AND_DATA
     ]
     keys = {"key.converter": BYTES}
-    written = {name: through(spark, {**keys, **AS_JSON}, given, own) for name, own in formats.items()}
-    return written, {name: through(spark, {**keys, **own}, written[name], AS_JSON) for name, own in formats.items()}
+    written = {name: through(spark, {**keys, **AS_JSON}, records, options) for name, options in formats.items()}
+    return written, {name: through(spark, {**keys, **options}, written[name], AS_JSON) for name, options in formats.items()}
 
 
 def test_each_transform_of_kafka_connect_is_there() -> None:
@@ -99,8 +104,10 @@ def test_each_transform_of_kafka_connect_is_there() -> None:
 def test_the_formats_hold_the_data(records: tuple[Data, Data]) -> None:
     written, plain = records
     for name in FORMATS:
-        assert all(one.value is not None and one.value[:1] == b"\0" for one in written[name]), name
-        assert [json.loads(one.value or b"")["payload"] for one in plain[name]] == [data for _, data in SCHEMAS_AND_DATA], name
+        assert all(outcome.value is not None and outcome.value[:1] == b"\0" for outcome in written[name]), name
+        assert [json.loads(outcome.value or b"")["payload"] for outcome in plain[name]] == [
+            data for _, data in SCHEMAS_AND_DATA
+        ], name
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -110,11 +117,15 @@ def test_transforms_do_the_same_in_every_format(
     filters = any("predicate" in stage for stage in CHAINS[name])
     chain = config(*CHAINS[name], predicates=TOMBSTONES if filters else None)
     tombstones = [Record(None, headers=HEADERS)] if filters else []
-    written, plain = ({one: [*tombstones, *data[one]] for one in FORMATS} for data in records)
-    found = {one: through(spark, {**chain, **formats[one]}, written[one], AS_JSON) for one in FORMATS}
-    everything = through(spark, {**chain, **AS_JSON}, [record for one in FORMATS for record in plain[one]], AS_JSON)
+    written, plain = ({format_name: [*tombstones, *data[format_name]] for format_name in FORMATS} for data in records)
+    outcomes = {
+        format_name: through(spark, {**chain, **formats[format_name]}, written[format_name], AS_JSON) for format_name in FORMATS
+    }
+    everything = through(
+        spark, {**chain, **AS_JSON}, [record for format_name in FORMATS for record in plain[format_name]], AS_JSON
+    )
     size = len(tombstones) + len(SCHEMAS_AND_DATA)
-    for place, one in enumerate(FORMATS):
-        assert found[one] == everything[place * size : (place + 1) * size], one
-        values = [record for record in found[one] if isinstance(record, Record) and record.value is not None]
-        assert len(values) == len(SCHEMAS_AND_DATA), found[one]
+    for place, format_name in enumerate(FORMATS):
+        assert outcomes[format_name] == everything[place * size : (place + 1) * size], format_name
+        values = [record for record in outcomes[format_name] if isinstance(record, Record) and record.value is not None]
+        assert len(values) == len(SCHEMAS_AND_DATA), outcomes[format_name]

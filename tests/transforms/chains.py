@@ -64,15 +64,15 @@ def config(
 
     `settings` are written with `_` for `.`, a transform's `type` without the package.
     """
-    found = {**SCHEMALESS, "transforms": ",".join(f"t{i}" for i in range(len(transforms)))}
-    found |= {key.replace("_", "."): value for key, value in settings.items()}
+    result = {**SCHEMALESS, "transforms": ",".join(f"t{i}" for i in range(len(transforms)))}
+    result |= {key.replace("_", "."): value for key, value in settings.items()}
     for i, stage in enumerate(transforms):
-        found |= {f"transforms.t{i}.{key}": KAFKA + value if key == "type" else value for key, value in stage.items()}
+        result |= {f"transforms.t{i}.{key}": KAFKA + value if key == "type" else value for key, value in stage.items()}
     if predicates:
-        found["predicates"] = ",".join(predicates)
+        result["predicates"] = ",".join(predicates)
     for alias, options in (predicates or {}).items():
-        found |= {f"predicates.{alias}.{key}": KAFKA + "predicates." + v if key == "type" else v for key, v in options.items()}
-    return found
+        result |= {f"predicates.{alias}.{key}": KAFKA + "predicates." + v if key == "type" else v for key, v in options.items()}
+    return result
 
 
 def converters(props: Mapping[str, str]) -> Converters:
@@ -95,28 +95,28 @@ def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     return spark.createDataFrame(rows, _TYPES)
 
 
-def known_schemas(props: Mapping[str, str], given: DataFrame) -> dict[str, list[str]]:
+def known_schemas(props: Mapping[str, str], incoming: DataFrame) -> dict[str, list[str]]:
     """The schemas that the records carry, asked of the converters as the engine does."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     both = converters(props)
     for part, converter in (("key", both.key), ("value", both.value)):
         new = converter.schema_in(f"in_{part}", ())
         if new is not None:
-            found[part] = [
-                r["s"] for r in given.selectExpr(f"{new} AS s").where("s IS NOT NULL").distinct().orderBy("s").collect()
+            result[part] = [
+                r["s"] for r in incoming.selectExpr(f"{new} AS s").where("s IS NOT NULL").distinct().orderBy("s").collect()
             ]
-    return found
+    return result
 
 
 def through(spark: SparkSession, props: Mapping[str, str], records: Iterable[Record], show: bool = True) -> list[Any]:
     """What becomes of each record, in order: Record, Failed or DROPPED; `show=False` leaves out what a filter took out."""
-    given = list(records)
-    before = frame(spark, given)
+    inputs = list(records)
+    before = frame(spark, inputs)
     after = compiled(props, known_schemas(props, before), show).apply(before, keep=["n"])
-    return [outcome(row, given[row["n"]]) for row in sorted(after.collect(), key=lambda row: row["n"])]
+    return [outcome(row, inputs[row["n"]]) for row in sorted(after.collect(), key=lambda row: row["n"])]
 
 
-def outcome(row: Any, given: Record) -> Outcome:
+def outcome(row: Any, record: Record) -> Outcome:
     failure = row["failure"]
     if failure is not None:
         return Failed(failure["step"], failure["class"], failure["message"], failure["cause"])
@@ -124,12 +124,12 @@ def outcome(row: Any, given: Record) -> Outcome:
         return DROPPED
     key, value = (None if row[part] is None else bytes(row[part]) for part in ("key", "value"))
     headers = tuple((h["key"], None if h["value"] is None else bytes(h["value"])) for h in row["headers"])
-    return Record(value, key, row["topic"], headers, row["partition"], given.offset, row["timestamp"])
+    return Record(value, key, row["topic"], headers, row["partition"], record.offset, row["timestamp"])
 
 
-def values(spark: SparkSession, props: Mapping[str, str], given: Iterable[bytes | None]) -> list[Any]:
+def values(spark: SparkSession, props: Mapping[str, str], contents: Iterable[bytes | None]) -> list[Any]:
     """What becomes of each value: bytes, None, Failed or DROPPED."""
-    return [r.value if isinstance(r, Record) else r for r in through(spark, props, [Record(value) for value in given])]
+    return [r.value if isinstance(r, Record) else r for r in through(spark, props, [Record(value) for value in contents])]
 
 
 def parsed(text: bytes | None) -> Any:

@@ -21,16 +21,16 @@ def after(
     config = {"key.converter": TEXT, "value.converter": JSON, "value.converter.schemas.enable": str(schemas).lower(), **props}
     text = value if value is None or isinstance(value, str) else json.dumps(value)
     record = {"topic": "orders", "partition": 1, "offset": 7, "timestamp": 1_700_000_000_000, "key": key, "value": text}
-    found = outcome(config, {**record, "headers": list(headers), **parts})
-    if found.get("value") is not None and config["value.converter"] == JSON:
-        found["value"] = json.loads(found["value"])
-    return found
+    result = outcome(config, {**record, "headers": list(headers), **parts})
+    if result.get("value") is not None and config["value.converter"] == JSON:
+        result["value"] = json.loads(result["value"])
+    return result
 
 
 def sql(**options: str) -> dict[str, str]:
     """The configuration of one Sql transform, of alias `x`; `value__a` is the option `value.a`."""
-    own = {f"transforms.x.{name.replace('__', '.')}": text for name, text in options.items()}
-    return {"transforms": "x", "transforms.x.type": "headrace.transforms.Sql", **own}
+    settings = {f"transforms.x.{name.replace('__', '.')}": text for name, text in options.items()}
+    return {"transforms": "x", "transforms.x.type": "headrace.transforms.Sql", **settings}
 
 
 def envelope(payload: Any, **fields: Any) -> dict[str, Any]:

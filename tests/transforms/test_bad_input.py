@@ -50,8 +50,8 @@ def broken(spark):
     batch = [GOOD]
     for value in BROKEN.values():
         batch += [value, GOOD]
-    found = values(spark, config(INSERT), batch)
-    return dict(zip(BROKEN, found[1::2], strict=True)), found[::2]
+    outcomes = values(spark, config(INSERT), batch)
+    return dict(zip(BROKEN, outcomes[1::2], strict=True)), outcomes[::2]
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -110,9 +110,9 @@ def odd(spark):
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_value_is_read_as_it_is(odd, name):
-    found = odd[name]
-    assert not isinstance(found, Failed), found
-    assert parsed(found) == ODD[name][1]
+    result = odd[name]
+    assert not isinstance(result, Failed), result
+    assert parsed(result) == ODD[name][1]
 
 
 @pytest.mark.parametrize("value", [b"5", b'"text"', b"[1]", b"true", b"1e400", b"9223372036854775808"])
@@ -214,9 +214,9 @@ def test_any_text_is_taken_as_it_stands(spark):
         {"type": "HeaderFrom$Value", "fields": "a", "headers": "h", "operation": "copy"},
         {"type": "ReplaceField$Value", "renames": "a:b"},
     ]
-    found = through(spark, config(*chain), [Record(json.dumps({"a": text}).encode()) for text in TEXTS])
-    assert [parsed(after.value) for after in found] == [{"b": text} for text in TEXTS]
-    assert [after.headers[0][1].decode() for after in found] == TEXTS
+    outcomes = through(spark, config(*chain), [Record(json.dumps({"a": text}).encode()) for text in TEXTS])
+    assert [parsed(after.value) for after in outcomes] == [{"b": text} for text in TEXTS]
+    assert [after.headers[0][1].decode() for after in outcomes] == TEXTS
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -234,8 +234,8 @@ def test_half_a_surrogate_pair_that_nobody_looks_at_stays(spark):
 
 def test_half_a_surrogate_pair_never_becomes_another_text(spark):
     """Connect reads it and then cannot write it (DataException); here it cannot be read."""
-    (found,) = values(spark, config({"type": "Cast$Value", "spec": "a:string"}), [HALF])
-    assert isinstance(found, Failed) and found.java_class == DATA
+    (result,) = values(spark, config({"type": "Cast$Value", "spec": "a:string"}), [HALF])
+    assert isinstance(result, Failed) and result.java_class == DATA
 
 
 WEIRD = {
@@ -270,7 +270,7 @@ def test_a_number_that_java_cannot_hold_stops_no_other_record(spark, name):
     batch = []
     for value in WEIRD.values():
         batch += [Record(b'{"a":{"b":1},"good":1}'), Record(value)]
-    found = through(spark, TOUCHING[name], batch)
-    assert len(set(map(repr, found[::2]))) == 1
-    odd = dict(zip(WEIRD, found[1::2], strict=True))
-    assert all(isinstance(one, Record) or one.java_class == DATA for one in odd.values()), odd
+    outcomes = through(spark, TOUCHING[name], batch)
+    assert len(set(map(repr, outcomes[::2]))) == 1
+    odd = dict(zip(WEIRD, outcomes[1::2], strict=True))
+    assert all(isinstance(outcome, Record) or outcome.java_class == DATA for outcome in odd.values()), odd

@@ -96,8 +96,8 @@ def test_a_column_changes_only_with_those_that_it_is_said_to_be_made_of(spark: S
     config = {"connector.class": "FileStreamSink", "topics": "t", **TEN}
     prepared = prepare(config, worker)
     changed = [{"topic": "t", "timestamp": 5, "value": json.dumps(RECORD | change)} for change in CHANGED.values()]
-    answer = prepared.run(spark, from_objects(changed, "t"), describe_topics=False)
-    after = dict(zip(CHANGED, (flat(record["steps"][-1]["record"]) for record in answer["records"]), strict=True))
+    response = prepared.run(spark, from_objects(changed, "t"), describe_topics=False)
+    after = dict(zip(CHANGED, (flat(record["steps"][-1]["record"]) for record in response["records"]), strict=True))
     for origin, columns in after.items():
         differs = {name for name in columns if columns[name] != after["nothing"][name]}
         said = {name for name, origins in BY_HAND.items() for one in origins if one.removesuffix(" TRANSFORMATION") == origin}
@@ -130,13 +130,13 @@ def flat(record: dict[str, Any]) -> dict[str, Any]:
 )  # fmt: skip
 def test_each_transform_says_what_its_columns_are_made_of(settings: dict[str, str], expected: Rows):
     full = {key: KAFKA + value if key == "a__type" else value for key, value in settings.items()}
-    found = table(**full)
-    assert {column: found.get(column) for column in expected} == expected
+    result = table(**full)
+    assert {column: result.get(column) for column in expected} == expected
 
 
 def test_what_a_users_own_code_does_is_not_guessed():
-    found = table(a__type="tests.transforms.own_plugins.Unchanged")
-    assert {"key TRANSFORMATION", "value TRANSFORMATION"} <= set(found["value"])
+    result = table(a__type="tests.transforms.own_plugins.Unchanged")
+    assert {"key TRANSFORMATION", "value TRANSFORMATION"} <= set(result["value"])
 
 
 def test_the_columns_that_an_expression_names_are_read_from_its_text():

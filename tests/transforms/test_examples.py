@@ -25,8 +25,8 @@ WITHOUT = {
 
 def own(kind: str) -> list[type[Any]]:
     """Plugins of ours, of `X$Key` and `X$Value` the second."""
-    found = [cls for cls in plugins.every(kind) if cls.__module__.startswith("headrace.")]
-    return [cls for cls in found if not cls.plugin_name.endswith("$Key")]
+    classes = [cls for cls in plugins.every(kind) if cls.__module__.startswith("headrace.")]
+    return [cls for cls in classes if not cls.plugin_name.endswith("$Key")]
 
 
 def examples(kind: str) -> list[Any]:

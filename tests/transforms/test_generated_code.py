@@ -12,21 +12,21 @@ from tests.transforms.test_conformance import CASES, DIFFERENT
 
 def groups():
     """Every tenth case, with all others of the same configuration."""
-    found = {}
+    result = {}
     for case in CASES:
         if case["expect"].get("error", {}).get("stage") == "config":
             continue  # the chain does not start
-        found.setdefault(json.dumps(case["config"], sort_keys=True), []).append(case)
+        result.setdefault(json.dumps(case["config"], sort_keys=True), []).append(case)
     sampled = {json.dumps(case["config"], sort_keys=True) for case in CASES[::10]}
-    return [[c for c in found[config] if c["id"] not in DIFFERENT] for config in sorted(sampled & found.keys())]
+    return [[c for c in result[config] if c["id"] not in DIFFERENT] for config in sorted(sampled & result.keys())]
 
 
 @pytest.mark.parametrize("cases", [g for g in groups() if g], ids=lambda cases: cases[0]["id"])
 def test_generated_code_takes_records_as_kafka_does(spark, cases):
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
-    found = through(spark, cases[0]["config"], [record(case["input"]) for case in cases])
+    outcomes = through(spark, cases[0]["config"], [record(case["input"]) for case in cases])
     wrong = {}
-    for case, outcome in zip(cases, found, strict=True):
+    for case, outcome in zip(cases, outcomes, strict=True):
         wrong[case["id"]] = difference(case["expect"], as_found(outcome), case["config"])
     assert wrong == dict.fromkeys(wrong)
 

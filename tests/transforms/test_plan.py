@@ -79,17 +79,17 @@ def every(request, spark):
 @pytest.mark.parametrize("show", [True, False], ids=["shown", "dropped"])
 def test_a_chain_of_all_built_ins_is_one_pass_without_python(spark, every, show):
     props, schemas, record = every
-    found = nodes(executed(compiled(props, schemas, show).apply(frame(spark, [record]))))
-    assert set(found) <= ONE_PASS | {"InputAdapter"}
-    assert found.count("RDDScanExec") == 1
+    plan_nodes = nodes(executed(compiled(props, schemas, show).apply(frame(spark, [record]))))
+    assert set(plan_nodes) <= ONE_PASS | {"InputAdapter"}
+    assert plan_nodes.count("RDDScanExec") == 1
 
 
 @pytest.mark.parametrize("stage", ALL, ids=lambda stage: stage["type"])
 def test_a_built_in_is_part_of_one_generated_function(spark, stage):
     """Spark interprets the whole projection that has an expression without code in it, and ends the function there."""
-    found = nodes(executed(compiled(config(stage, predicates=PREDICATES)).apply(frame(spark, [Record(PLAIN)]))))
-    assert set(found) <= ONE_PASS
-    assert (found[0], found.count("WholeStageCodegenExec")) == ("WholeStageCodegenExec", 1)
+    plan_nodes = nodes(executed(compiled(config(stage, predicates=PREDICATES)).apply(frame(spark, [Record(PLAIN)]))))
+    assert set(plan_nodes) <= ONE_PASS
+    assert (plan_nodes[0], plan_nodes.count("WholeStageCodegenExec")) == ("WholeStageCodegenExec", 1)
 
 
 def test_a_chain_of_all_built_ins_gives_the_record_it_should(spark, every):
@@ -141,15 +141,15 @@ def repeated(stages, n):
 
 def text_of(chain):
     """All SQL of a compiled chain."""
-    found = list(chain.columns.values())
+    result = list(chain.columns.values())
     for layer in chain.scope._layers:
         if isinstance(layer, FilterLayer):
-            found.append(layer.condition)
+            result.append(layer.condition)
         elif isinstance(layer, JsonReader):
-            found.append(layer.sql())
+            result.append(layer.sql())
         else:
-            found += layer.values()
-    return found
+            result += layer.values()
+    return result
 
 
 @pytest.mark.parametrize("stages", [ROUND, SAME], ids=["fields of their own", "the same fields again and again"])

@@ -151,8 +151,8 @@ NOTHING = {"nothing is asked of it": [], "fields come and go": [
 @BATCHED
 @given(batches(OBJECTS), st.booleans())
 def test_json_without_schema_is_written_as_it_was_read(spark, chain, objects, ascii_only):
-    found = values(spark, config(*NOTHING[chain]), [encoded(one, ascii_only) for one in objects])
-    for before, after in zip(objects, found, strict=True):
+    outcomes = values(spark, config(*NOTHING[chain]), [encoded(one, ascii_only) for one in objects])
+    for before, after in zip(objects, outcomes, strict=True):
         assert isinstance(after, bytes), (before, after)
         assert same(json.loads(after), before)
 
@@ -160,16 +160,16 @@ def test_json_without_schema_is_written_as_it_was_read(spark, chain, objects, as
 @BATCHED
 @given(batches(JSON_VALUES))
 def test_any_json_value_is_written_as_it_was_read(spark, given):
-    found = values(spark, config(), map(encoded, given))
-    assert [None if text is None else json.loads(text) for text in found] == given
+    outcomes = values(spark, config(), map(encoded, given))
+    assert [None if text is None else json.loads(text) for text in outcomes] == given
 
 
 @BATCHED
 @given(batches(st.lists(st.tuples(st.sampled_from("abc"), SCALARS), min_size=1, max_size=8)))
 def test_of_members_with_the_same_name_the_last_one_counts(spark, given):
     texts = [b"{" + b",".join(encoded(name) + b": " + encoded(value) for name, value in one) + b"}" for one in given]
-    found = values(spark, config({"type": "ReplaceField$Value", "renames": "a:z"}), texts)
-    for before, after in zip(map(dict, given), found, strict=True):
+    outcomes = values(spark, config({"type": "ReplaceField$Value", "renames": "a:z"}), texts)
+    for before, after in zip(map(dict, given), outcomes, strict=True):
         assert same(json.loads(after), {"z" if name == "a" else name: value for name, value in before.items()})
 
 
@@ -239,12 +239,12 @@ CONVERTERS = {
 @BATCHED
 @given(st.data())
 def test_bytes_are_written_as_they_were_read(spark, name, data):
-    given = [None, *data.draw(batches(CONVERTERS[name]))]
+    records = [None, *data.draw(batches(CONVERTERS[name]))]
     converter = BYTES.rpartition(".")[0] + "." + name
-    found = through(
-        spark, {**config(), "key.converter": converter, "value.converter": converter}, [Record(one, key=one) for one in given]
+    outcomes = through(
+        spark, {**config(), "key.converter": converter, "value.converter": converter}, [Record(one, key=one) for one in records]
     )
-    assert [after.value for after in found] == [after.key for after in found] == given
+    assert [after.value for after in outcomes] == [after.key for after in outcomes] == records
 
 
 @BATCHED
@@ -262,14 +262,14 @@ def test_text_is_written_as_it_was_read(spark, texts, encoding):
 @given(batches(st.binary(max_size=40)))
 def test_no_bytes_stop_the_others(spark, blobs):
     """Whatever comes, each record has an outcome, and a good one among them is taken through."""
-    given = [b'{"a":1}', *blobs, b'{"a":1}']
-    found = values(spark, config({"type": "Cast$Value", "spec": "a:string"}), given)
-    assert found[0] == found[-1] == b'{"a":"1"}'
-    assert all(one is None or isinstance(one, bytes | Failed) for one in found)
+    records = [b'{"a":1}', *blobs, b'{"a":1}']
+    outcomes = values(spark, config({"type": "Cast$Value", "spec": "a:string"}), records)
+    assert outcomes[0] == outcomes[-1] == b'{"a":"1"}'
+    assert all(outcome is None or isinstance(outcome, bytes | Failed) for outcome in outcomes)
 
 
 def test_numbers_have_the_digits_of_java(spark):
     numbers = [1e7, 1e-3, 9999999.0, 1e21, 5e-324, math.pi, 0.1, 100.0, 1.7976931348623157e308]
     chain = [{"type": "ReplaceField$Value", "renames": "a:b"}]
-    found = values(spark, config(*chain), [encoded({"a": number}) for number in numbers])
-    assert [json.loads(text)["b"] for text in found] == numbers
+    outcomes = values(spark, config(*chain), [encoded({"a": number}) for number in numbers])
+    assert [json.loads(text)["b"] for text in outcomes] == numbers

@@ -26,13 +26,13 @@ def test_a_class_is_found_by_its_dotted_name():
 
 
 def test_columns_go_in_and_columns_come_out(spark):
-    found = after(own("Routed", field="n"), {"n": 5}, key="k")
-    assert (found["topic"], found["headers"], found["value"]) == ("orders-5", [["key", b"k"]], {"n": 5})
+    result = after(own("Routed", field="n"), {"n": 5}, key="k")
+    assert (result["topic"], result["headers"], result["value"]) == ("orders-5", [["key", b"k"]], {"n": 5})
 
 
 def test_a_column_that_fails_fails_the_record(spark):
-    found = after(own("Routed", field="n"), {"n": "x"}, key="k")
-    assert found["error"]["message"] == "The expression Routed.topic of 'transforms.x.type' failed"
+    result = after(own("Routed", field="n"), {"n": "x"}, key="k")
+    assert result["error"]["message"] == "The expression Routed.topic of 'transforms.x.type' failed"
 
 
 def test_what_is_returned_unchanged_stays(spark):
@@ -78,11 +78,11 @@ def test_batches_go_through_arrow_and_only_bad_records_fail(spark):
     rows = [("t", 0, i, 0, None, t and t.encode(), None) for i, t in enumerate(texts)]
     types = "in_topic string, in_partition int, in_offset bigint, in_timestamp bigint, in_key binary, in_value binary"
     frame = spark.createDataFrame(rows, types + ", in_headers array<struct<key: string, value: binary>>")
-    found = (
+    result = (
         compile_chain(stages(props), converters, converters, sink=True).apply(frame, ["in_offset"]).sort("in_offset").collect()
     )
-    assert [r.value and json.loads(bytes(r.value)) for r in found if r.failure is None] == [{"n": 2}, None, {"n": 4}]
-    bad = found[1].failure
+    assert [r.value and json.loads(bytes(r.value)) for r in result if r.failure is None] == [{"n": 2}, None, {"n": 4}]
+    bad = result[1].failure
     assert (bad["message"], bad["cause"]) == ("Doubled failed", "KeyError: 'n'")
 
 

@@ -10,8 +10,8 @@ DECIMAL = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "ve
 TIMESTAMP = {"type": "int64", "name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
 
 
-def message(found):
-    return found["error"]["message"]
+def message(result):
+    return result["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_an_expression_gives_the_value(spark, expression, expected):
 
 
 def test_one_field_is_set_and_the_others_stay_as_they_were_written(spark):
-    found = after(sql(value__total="value:a::int * 2", value__n__m="topic"), '{"a": 1, "f": 1.0, "n": {"k": 1}}')
-    assert found["value"] == {"a": 1, "f": 1.0, "n": {"k": 1, "m": "orders"}, "total": 2}
+    result = after(sql(value__total="value:a::int * 2", value__n__m="topic"), '{"a": 1, "f": 1.0, "n": {"k": 1}}')
+    assert result["value"] == {"a": 1, "f": 1.0, "n": {"k": 1, "m": "orders"}, "total": 2}
 
 
 def test_all_expressions_see_the_record_as_it_came(spark):
-    found = after(sql(value__a="value:b", value__b="value:a", topic="concat(topic, value:a::string)"), {"a": 1, "b": 2})
-    assert (found["value"], found["topic"]) == ({"a": 2, "b": 1}, "orders1")
+    result = after(sql(value__a="value:b", value__b="value:a", topic="concat(topic, value:a::string)"), {"a": 1, "b": 2})
+    assert (result["value"], result["topic"]) == ({"a": 2, "b": 1}, "orders1")
 
 
 def test_names_of_fields_may_have_dots_and_absent_parents_are_made_but_null_stays_null(spark):
@@ -69,28 +69,28 @@ def test_fields_of_what_is_no_map_fail_the_record(spark):
 
 
 def test_key_topic_partition_timestamp_and_headers_are_set(spark):
-    found = after(
+    result = after(
         sql(key="upper(key)", topic="concat(topic, '-x')", partition="offset % 4", timestamp="timestamp + interval 1 second",
             headers="concat(headers, array(named_struct('key', 'n', 'value', key)))"),
         {"a": 1}, key="k", headers=[["h", "v"]],
     )  # fmt: skip
-    assert found["key"] == b"K"
-    assert (found["topic"], found["partition"], found["timestamp"]) == ("orders-x", 3, 1_700_000_001_000)
-    assert found["headers"] == [["h", b"v"], ["n", b"k"]]
-    assert found["value"] == {"a": 1}
+    assert result["key"] == b"K"
+    assert (result["topic"], result["partition"], result["timestamp"]) == ("orders-x", 3, 1_700_000_001_000)
+    assert result["headers"] == [["h", b"v"], ["n", b"k"]]
+    assert result["value"] == {"a": 1}
 
 
 def test_a_timestamp_may_be_milliseconds_and_headers_a_map(spark):
-    found = after(sql(timestamp="5", headers="map('a', 'b', 'c', null)"), {})
-    assert (found["timestamp"], found["headers"]) == (5, [["a", b"b"], ["c", None]])
+    result = after(sql(timestamp="5", headers="map('a', 'b', 'c', null)"), {})
+    assert (result["timestamp"], result["headers"]) == (5, [["a", b"b"], ["c", None]])
 
 
 @pytest.mark.parametrize("expression", ["value:a::int", "value:a::int + value:a::int", "assert_true(false)"])
 def test_an_expression_that_fails_fails_its_record_only(spark, expression):
-    found = after(sql(value__b=expression, value__c="value:a::int"), {"a": "x"})
-    assert found["error"]["at"] == "transform:x"
-    assert found["error"]["class"] == "org.apache.kafka.connect.errors.DataException"
-    assert message(found) == f"The expression {expression} of 'transforms.x.value.b' failed"
+    result = after(sql(value__b=expression, value__c="value:a::int"), {"a": "x"})
+    assert result["error"]["at"] == "transform:x"
+    assert result["error"]["class"] == "org.apache.kafka.connect.errors.DataException"
+    assert message(result) == f"The expression {expression} of 'transforms.x.value.b' failed"
 
 
 @pytest.mark.parametrize(
@@ -157,22 +157,22 @@ PAYLOAD = {"a": 1, "d": "ZA==", "dt": 3, "ts": 1_700_000_000_123, "by": "AAE=", 
 
 
 def test_a_struct_goes_through_an_expression_with_its_types(spark):
-    found = after(sql(value="value"), envelope(PAYLOAD, **FIELDS), schemas=True)["value"]
-    assert found["payload"] == PAYLOAD
-    kinds = {f["field"]: f.get("name", f["type"]) for f in found["schema"]["fields"]}
+    result = after(sql(value="value"), envelope(PAYLOAD, **FIELDS), schemas=True)["value"]
+    assert result["payload"] == PAYLOAD
+    kinds = {f["field"]: f.get("name", f["type"]) for f in result["schema"]["fields"]}
     assert kinds == {n: k if isinstance(k, str) else k.get("name", k["type"]) for n, k in FIELDS.items()}
 
 
 def test_fields_of_a_struct_have_the_types_that_spark_gives_them(spark):
-    found = after(sql(value__a="value.a + 1L", value__in__y="value.dt", value__s="array(value.ts)"), envelope(PAYLOAD, **FIELDS),
+    result = after(sql(value__a="value.a + 1L", value__in__y="value.dt", value__s="array(value.ts)"), envelope(PAYLOAD, **FIELDS),
                   schemas=True)["value"]  # fmt: skip
-    assert found["payload"] == {**PAYLOAD, "a": 2, "in": {"z": 1.5, "y": 3}, "s": [1_700_000_000_123]}
-    assert found["schema"]["fields"][0] == {"field": "a", "type": "int64", "optional": True}
+    assert result["payload"] == {**PAYLOAD, "a": 2, "in": {"z": 1.5, "y": 3}, "s": [1_700_000_000_123]}
+    assert result["schema"]["fields"][0] == {"field": "a", "type": "int64", "optional": True}
 
 
 def test_what_is_no_struct_loses_the_schema(spark):
-    found = after(sql(value="value.d * 2"), envelope(PAYLOAD, **FIELDS), schemas=True)["value"]
-    assert found == {"schema": None, "payload": 2.0}
+    result = after(sql(value="value.d * 2"), envelope(PAYLOAD, **FIELDS), schemas=True)["value"]
+    assert result == {"schema": None, "payload": 2.0}
 
 
 def test_variant_cannot_be_a_field_of_a_struct(spark):
@@ -181,8 +181,8 @@ def test_variant_cannot_be_a_field_of_a_struct(spark):
 
 
 def test_a_null_struct_stays_null(spark):
-    found = after(sql(value__a="1"), envelope(None, a="int32"), schemas=True)["value"]
-    assert found["payload"] is None
+    result = after(sql(value__a="1"), envelope(None, a="int32"), schemas=True)["value"]
+    assert result["payload"] is None
 
 
 def test_text_and_bytes_are_string_and_binary(spark):

@@ -20,7 +20,7 @@ def test_there_is_a_stage_for_each_alias_in_order():
 
 
 def test_every_use_of_a_predicate_has_an_instance_of_its_own():
-    found = chain(
+    result = chain(
         transforms="a,b",
         transforms_a_type="Filter",
         transforms_a_predicate="p",
@@ -30,8 +30,8 @@ def test_every_use_of_a_predicate_has_an_instance_of_its_own():
         predicates_p_type="HasHeaderKey",
         predicates_p_name="h",
     )
-    assert [stage.predicate_alias for stage in found] == ["p", "p"]
-    assert found[0].predicate is not found[1].predicate
+    assert [stage.predicate_alias for stage in result] == ["p", "p"]
+    assert result[0].predicate is not result[1].predicate
 
 
 @pytest.mark.parametrize(("text", "negate"), [("true", True), ("TRUE", True), ("false", False), (" true", False)])

@@ -57,9 +57,9 @@ def test_a_schema_that_is_written_and_read_is_the_same(schema):
 @given(SCHEMAS, TEXT.filter(bool))
 def test_a_struct_keeps_its_fields_in_order(schema, name):
     fields = {name: schema, name + "2": schema, name[::-1] + "1": schema}
-    found = parse(Schema("struct", fields=fields).text())
-    assert found is not None
-    assert list(found.fields.items()) == list(fields.items())
+    parsed = parse(Schema("struct", fields=fields).text())
+    assert parsed is not None
+    assert list(parsed.fields.items()) == list(fields.items())
 
 
 @given(SCHEMAS)
@@ -122,8 +122,8 @@ def test_attributes_of_another_type_are_left_out():
     ('{"type":"int32","default":null}', None),
 ])  # fmt: skip
 def test_a_default_becomes_what_jackson_makes_of_it(text, default):
-    found = parse(text)
-    assert found is not None and found.default == default and type(found.default) is type(default)
+    schema = parse(text)
+    assert schema is not None and schema.default == default and type(schema.default) is type(default)
 
 
 def test_a_copy_keeps_what_transformations_keep():

@@ -54,17 +54,17 @@ def test_a_literal_is_the_text_that_it_was_made_of(spark, texts):
 @example([-(2**63), 2**63 - 1, -1, 0, 5e-324, 1.7976931348623157e308, -0.0, math.inf, -math.inf, True, False, None])
 @given(st.lists(NUMBERS, min_size=1, max_size=60))
 def test_a_literal_is_the_number_that_it_was_made_of(spark, numbers):
-    found = evaluated(spark, map(lit, numbers))
-    assert found == numbers
-    assert list(map(type, found)) == list(map(type, numbers))
+    result = evaluated(spark, map(lit, numbers))
+    assert result == numbers
+    assert list(map(type, result)) == list(map(type, numbers))
 
 
 @BATCHED
 @given(st.lists(TEXTS.filter(bool), min_size=1, max_size=20, unique=True))
 def test_a_quoted_name_is_the_name_of_the_column(spark, names):
     names = [name.replace("${", "$") for name in names]  # Spark replaces variables in names too
-    found = spark.sql("SELECT " + ", ".join(f"{i}L AS {quoted(name)}" for i, name in enumerate(names)))
-    assert found.columns == names
+    result = spark.sql("SELECT " + ", ".join(f"{i}L AS {quoted(name)}" for i, name in enumerate(names)))
+    assert result.columns == names
 
 
 @BATCHED
