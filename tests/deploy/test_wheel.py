@@ -1,4 +1,6 @@
-"""A wheel works alone: built from what the container's build stage has, installed beside nothing but what it requires."""
+"""A wheel works alone: built from what the container's build stage has, installed beside nothing but what it requires, with the
+jars of a bundle and without a network.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,10 @@ import site
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -19,9 +23,14 @@ from tests.deploy.test_files import ROOT, instructions
 pytestmark = pytest.mark.slow
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+_LOOPBACK_ONLY = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""Runs a command where there is no other network; only root may, and not in every container."""
+NOTHING_FETCHED = {"HEADRACE_IVY_SETTINGS": "/nowhere/ivysettings.xml"}
+
+
+def run(*command: str | Path, cwd: Path, environ: Mapping[str, str] = MappingProxyType({})) -> str:
     """What it prints. Temporary files go to the folder in which it runs."""
-    done = subprocess.run(command, cwd=cwd, env={**os.environ, "TMPDIR": str(cwd)}, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, "TMPDIR": str(cwd), **environ}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -55,11 +64,22 @@ def environment(folder: Path, wheel: Path) -> Path:
     return folder / "bin"
 
 
-def test_the_demo_runs_from_a_wheel_in_a_fresh_environment(tmp_path: Path) -> None:
+def without_network() -> tuple[str, ...]:
+    """What to put before a command so that it has no network but loopback; nothing where that is not possible."""
+    possible = shutil.which("unshare") and subprocess.run([*_LOOPBACK_ONLY, "true"], capture_output=True).returncode == 0
+    return _LOOPBACK_ONLY if possible else ()
+
+
+def test_the_demo_runs_from_a_wheel_and_a_bundle_in_a_fresh_environment_without_a_network(tmp_path: Path) -> None:
     for name in ("source", "elsewhere"):
         (tmp_path / name).mkdir()
     programs = environment(tmp_path / "environment", build(tmp_path / "source"))
     assert "No broken requirements" in run(programs / "python", "-m", "pip", "check", cwd=tmp_path)
-    shown = run(programs / "headrace", "demo", "--exit", cwd=tmp_path / "elsewhere")
+    run(sys.executable, "-m", "headrace.cli", "jars", "bundle", "--all", tmp_path / "jars.tar", cwd=tmp_path)
+    offline = {**NOTHING_FETCHED, "HEADRACE_HOME": str(tmp_path / "home")}
+    imported = run(programs / "headrace", "jars", "import", tmp_path / "jars.tar", cwd=tmp_path, environ=offline)
+    assert imported.endswith(f" jars are in {tmp_path / 'home'}\n")
+    command = [*without_network(), programs / "headrace", "demo", "--exit"]
+    shown = run(*command, cwd=tmp_path / "elsewhere", environ=offline)
     assert "336,776" in shown and "26,115" in shown and shown.count("= source") == 2
     assert not list((tmp_path / "elsewhere").iterdir()), "it leaves nothing behind"
