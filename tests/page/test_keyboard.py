@@ -55,7 +55,7 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
     fill(page, "file", str(tmp_path / "in.txt"))
     expect(page.locator("#problems")).to_contain_text("Valid")
     press(page, "Review changes")
-    tab_to(page, "It begins runningpausedstopped")
+    tab_to(page, "Initial state runningpausedstopped")
     page.keyboard.press("End")
     press(page, "Apply")
     page.wait_for_url(re.compile(f"name={name}"))
@@ -74,7 +74,7 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
 
     press(page, "Offsets")
     entry = {"partition": {"filename": str(tmp_path / "in.txt")}, "offset": {"position": 7}}
-    fill(page, "Edit: a partition a line; without its line a partition starts again", json.dumps([entry]))
+    fill(page, "Edit: one partition per line; a partition whose line is removed is reset", json.dumps([entry]))
     press(page, "Review changes")
     expect(dialog.get_by_role("button", name="Set 1 offset")).to_be_focused()
     page.keyboard.press("Enter")

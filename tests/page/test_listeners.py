@@ -52,7 +52,7 @@ def test_over_https_a_connector_is_paused_and_log_levels_are_said_to_be_at_the_a
     })  # fmt: skip
     page = open_page("/", at=server.urls[0])
     page.wait_for_url(re.compile("^https://localhost:.*/ui$"))
-    page.get_by_label("Choose c").check()
+    page.get_by_label("Select c").check()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.locator("#messages")).to_contain_text("Pause: asked for 1 connector.")
@@ -92,7 +92,7 @@ EMPTY = {
     "graph": ("/ui/graph", "No connector yet"),
     "streams": ("/ui/streams", "No application reports."),
     "dead-letters": ("/ui/dead-letters", "No connector has a dead letter topic."),
-    "audit": ("/ui/audit", "No change is known."),
+    "audit": ("/ui/audit", "No changes are recorded."),
 }
 
 
@@ -110,4 +110,4 @@ def test_screens_without_anything_to_show_say_what_to_do(
         shot(page, f"empty-{screen}-dark-{NARROW}")
     page.goto("/ui")
     page.get_by_role("link", name="Create the first one").click()
-    expect(page.get_by_role("heading", name="Which class?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Connector class")).to_be_visible()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.kafka_source.test_faults import silent
-from tests.page.conftest import WAIT_S, WIDE, await_state, mirror, state_of
+from tests.page.conftest import CREATION, WAIT_S, WIDE, await_state, mirror, state_of
 from tests.page.looks import look_at, look_at_dialog, tab_to
 from tests.rest.test_lineage import TOPOLOGY
 from tests.rest.test_page import STREAMS
@@ -22,6 +23,7 @@ from tests.support import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
 
 Open = Callable[..., "Page"]
 Connector = Callable[..., str]
@@ -31,6 +33,14 @@ APPLICATION = STREAMS | {"topology": TOPOLOGY, "internal_topics": [
     {**STREAMS["internal_topics"][0], "name": "counts-by-city-repartition", "kind": "repartition", "partitions": 12},
 ]}  # fmt: skip
 NOWHERE, CAUSE = "127.0.0.1:1", "Timeout while waiting for AdminClient to return topic list"
+
+
+def lines_to(cluster: Cluster, topic: str, folder: Path) -> dict[str, str]:
+    """A connector that writes the lines of a file to a topic of another cluster than the worker's."""
+    (file := folder / "lines").write_text("one\n")
+    there = {f"{client}.override.bootstrap.servers": cluster.bootstrap for client in ("producer", "admin")}
+    return {"connector.class": "FileStreamSource", "file": str(file), "topic": f"lines.{topic}",
+            "value.converter": "org.apache.kafka.connect.storage.StringConverter", **there, **CREATION}  # fmt: skip
 
 
 @pytest.fixture
@@ -149,16 +159,16 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
     for n in range(3):
         worker.call("DELETE", f"/connectors/copy-{orders}-{n}")
     expect(page.locator("tbody tr")).to_have_count(30)
-    page.get_by_label("Choose all on this page").check()
+    page.get_by_label("Select all on this page").check()
     expect(page.locator("#chosen")).to_have_text("30")
-    page.get_by_role("button", name="Restart what failed").click()
+    page.get_by_role("button", name="Restart failed").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("li")).to_have_count(1)
     expect(dialog).to_contain_text(failed)
-    expect(dialog).to_contain_text("29 chosen are left alone")
+    expect(dialog).to_contain_text("29 selected are skipped")
     shot(page, "bulk")
     look_at_dialog(page, "bulk", shot)
-    dialog.get_by_role("button", name="Restart what failed").click()
+    dialog.get_by_role("button", name="Restart failed").click()
     expect(page.locator("#messages")).to_contain_text("asked for 1 connector")
     expect(page.locator("#chosen")).to_have_text("30")  # chosen until they are let go, through every renewal
     await_state(worker, failed, "FAILED")
@@ -174,10 +184,10 @@ def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
     for name in names:
         await_state(worker, name, "STOPPED")
     page = open_page(f"/ui?q={orders}&state=STOPPED")
-    page.get_by_label("Choose all on this page").check()
-    expect(page.locator("#bulk")).to_contain_text("2 chosen")
+    page.get_by_label("Select all on this page").check()
+    expect(page.locator("#bulk")).to_contain_text("2 selected")
     worker.call("PUT", f"/connectors/{names[0]}/resume")  # by somebody else: it leaves the filter
-    expect(page.locator("#bulk")).to_contain_text("2 chosen, 1 of them not shown here")
+    expect(page.locator("#bulk")).to_contain_text("2 selected, 1 of them not shown here")
     page.get_by_role("button", name="Restart", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("li")).to_have_text([re.compile(name) for name in reversed(names)])  # those that are shown come first
@@ -189,16 +199,18 @@ def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
     expect(page.locator("#bulk")).to_be_hidden()
 
 
-def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
+def test_a_cluster_that_says_nothing_is_named_with_who_reads_and_writes_there_and_the_rest_is_shown(
     open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, source_broker: Broker, orders: str,
-    shot: Shot, meant: list[str],
+    shot: Shot, meant: list[str], tmp_path: Path,
 ):  # fmt: skip
     from playwright.sync_api import expect
 
     # The page asks about the silent cluster, too.
     meant += [f"{words} {status}" for words in ("status of", "Status Error Code") for status in (500, 503)]
     name = connector(f"far-{orders}", mirror(source, orders))
-    await_state(worker, name, "RUNNING", "RUNNING")
+    writer = connector(f"writes-far-{orders}", lines_to(source, orders, tmp_path))
+    for one in (name, writer):
+        await_state(worker, one, "RUNNING", "RUNNING")
     copied = f"copy.{orders}"  # its topics are shown while the source is silent, so there have to be some before
     wait_until(lambda: copied in worker.call("GET", f"/connectors/{name}/topics")[name]["topics"], WAIT_S, "a copied record")
     page = open_page(f"/ui/connector?name={name}")
@@ -215,7 +227,12 @@ def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
             worker.call("GET", f"/headrace/connectors/{name}/lag")
         assert not patient.done(), "who looks at a lag does not wait as long as a request may take"
         page.goto(f"/ui?q={orders}")
-        expect(page.locator("tbody tr")).to_contain_text(name)
+        notes = page.locator("p.note", has_text=f"No answer from the cluster {source.bootstrap}")
+        expect(notes).to_contain_text("1 connector reads from it, and its lag is not known. 1 connector writes to it.")
+        expect(page.locator("tbody tr", has_text=writer)).to_contain_text(
+            f"from the cluster {source.bootstrap} that it writes to."
+        )
+        shot(page, "clusters-away")
     page.goto(f"/ui/connector?name={name}")
     expect(lag.locator("tbody tr")).to_have_count(1)
 
@@ -266,7 +283,7 @@ def test_everything_is_done_by_keyboard(
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("q=keys"))
-    page.get_by_label(f"Choose {name}").focus()
+    page.get_by_label(f"Select {name}").focus()
     page.keyboard.press("Space")
     page.get_by_role("button", name="Resume").focus()
     page.keyboard.press("Enter")

@@ -29,6 +29,8 @@ def test_reasons_say_over_how_many_letters_they_are_counted():
         "dead_letters_page.html", page=page | {"before": "0:7", "counted": 60, "counted_all": True}, before="", **values
     )
     assert "of all 60 letters" in whole and "not counted" not in whole
+    one = render("dead_letters_page.html", page=page | {"before": "", "counted": 1, "counted_all": True}, before="", **values)
+    assert "of 1 letter<" in one
 
 
 class FailedHerder(KnowingHerder):

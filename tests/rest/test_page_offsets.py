@@ -29,7 +29,7 @@ def test_they_are_reset_after_a_dialog_that_says_which(as_user: Callable[[str], 
     olaf = as_user("olaf")
     assert RESET in olaf.get(SHOWN).text
     dialog = olaf.post(RESET, name="c").text
-    assert "Reset 1 offset</button>" in dialog and "begins anew" in dialog and "<b>in" not in dialog
+    assert "Reset 1 offset</button>" in dialog and "starts as a new connector does" in dialog and "<b>in" not in dialog
     assert herder.changes["c"], "the dialog alone changes nothing"
     assert "reset successfully" in olaf.post("/ui/connector/offsets/reset", name="c").text
     assert "c" not in herder.changes
@@ -39,7 +39,7 @@ def test_they_are_reset_after_a_dialog_that_says_which(as_user: Callable[[str], 
 def test_of_a_sink_the_dialog_says_what_its_consumer_does_then():
     found = [{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 3}}] * 2
     text = render("offsets_reset.html", name="c", found=found, sink=True)
-    assert "auto.offset.reset" in text and "begins anew" not in text and "Reset 2 offsets" in text
+    assert "auto.offset.reset" in text and "starts as a new connector does" not in text and "Reset 2 offsets" in text
 
 
 def test_a_reset_is_not_offered_to_readers_nor_of_what_runs(as_user: Callable[[str], Page], herder: MemoryHerder):

@@ -163,7 +163,7 @@ def test_html_in_what_the_newer_screens_show_stays_text(shared: tuple[Any, Clien
     herder.create("c", CONFIG | chain)
     herder.topics["c"] = {bad}
     parts.append(Page(shared[1]).get("/ui/graph?connector=c").text)
-    assert "is made of" in parts[-1].lower()
+    assert "derived from" in parts[-1].lower()
     for html in parts:
         tags = Tags(html).tags
         assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]

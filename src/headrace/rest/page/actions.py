@@ -13,10 +13,10 @@ from headrace.rest.roles import Role
 
 DELETE, CHANGED = "delete", "changed"
 _WORDS = {
-    "pause": ("Pause", "They keep their tasks, and read nothing until they are resumed."),
+    "pause": ("Pause", "Their tasks stay, and read nothing until they are resumed."),
     "resume": ("Resume", "They resume where they were."),
     "stop": ("Stop", "Their tasks end; configuration and offsets stay."),
-    "restart-failed": ("Restart what failed", "Connectors and tasks that have failed start again; what runs continues."),
+    "restart-failed": ("Restart failed", "Connectors and tasks that have failed start again; those that run continue."),
     "restart": ("Restart", "Connectors and all of their tasks end and start again."),
     DELETE: ("Delete", "They end, and their configuration is deleted. Their offsets and topics stay."),
 }
@@ -87,7 +87,7 @@ def _asked(call: Call) -> tuple[str, Sequence[str]]:
     if action not in _WORDS:
         raise BadRequestError(f"There is no action '{action}'.")
     if not names:
-        raise BadRequestError("No connector is chosen: tick those that are meant.")
+        raise BadRequestError("No connector is chosen: select at least one.")
     needed = Role.ADMIN if action == DELETE else Role.OPERATE
     if call.caller.role < needed:
         raise RestError(403, f"This needs the role {needed.name.lower()}.")

@@ -95,7 +95,7 @@ def _replay(call: Call, *, dry_run: bool) -> Any:
 def _chosen(call: Call) -> Sequence[str]:
     ids = list(dict.fromkeys(call.form.get("letter", ())))
     if not ids:
-        raise BadRequestError("No dead letter is chosen: tick those that are meant.")
+        raise BadRequestError("No dead letter is chosen: select at least one.")
     return ids
 
 

@@ -30,7 +30,7 @@ from headrace.runtime.worker_config import WorkerConfig
 _LIMIT_S = 30.0
 _TOO_LONG = (
     f"This took longer than {_LIMIT_S:g} s: a cluster that has to be asked for it may be away. "
-    "What is known without asking is among the connectors and the workers."
+    "The screens of connectors and workers show what is known without it."
 )
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = {
@@ -95,7 +95,7 @@ def _answered(handler: Callable[[Call], Response], call: Call) -> Response:
         return _problem(call, problem.status, sentence_of(problem))
     except Exception as problem:
         logs.ERRORS.error("Uncaught exception in page %s", call.request.url.path, exc_info=problem)
-        return _problem(call, 500, "This page could not be made; the worker's log says why.")
+        return _problem(call, 500, "This page could not be rendered; the worker's log has the cause.")
 
 
 def _problem(call: Call, status: int, sentence: str) -> Response:
