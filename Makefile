@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where it is set, each of the some hundred processes that the tests start would compile headrace, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-fast conformance check bench soak lock docs docs-site clean
+.PHONY: setup demo test test-fast conformance check bench soak lock docs docs-site pictures clean
 
 setup:
 	@scripts/setup
@@ -49,6 +49,11 @@ docs: setup
 docs-site: docs
 	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || $(BIN)/python -m pip install --quiet mkdocs-material==9.8.1
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# Take the screenshots of the page again, and copy those that docs/ shows; look at them before they are committed.
+pictures: setup
+	@$(BIN)/python -m pytest tests/page
+	@$(BIN)/python scripts/pictures.py
 
 # Lock the newest versions that pyproject.toml allows, for every system and Python: for .venv, and of these what a container needs
 # to run a worker (with all extras), and to build the wheel. Needs uv; names no package index.
