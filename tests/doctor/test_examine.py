@@ -122,7 +122,7 @@ def test_a_host_that_is_not_this_machine_is_wrong(props: Props) -> None:
             Severity.WARNING,
             "nothing reads the setting 'offset.storage.replication.facto'",
         ),
-        ({"listeners": "http://:0"}, Severity.WARNING, "the REST API listens beyond this machine and asks nobody who they are"),
+        ({"listeners": "http://:0"}, Severity.WARNING, "the REST API listens beyond this machine without authentication"),
         ({"group.id": ""}, Severity.WRONG, "Invalid value  for configuration group.id"),
     ],
 )

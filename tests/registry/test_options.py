@@ -168,7 +168,7 @@ def test_an_option_changes_what_it_is_for(effect: Effect) -> None:
     (AVRO, "value.schema.id.deserializer", "io.confluent.kafka.serializers.schema.id.PrefixSchemaIdDeserializer", "header first"),
     (PROTOBUF, "use.latest.with.metadata", "application.version=1", "a version is not chosen by its metadata"),
     (PROTOBUF, "skip.known.types", "false", "are known, and not registered; the only value is true"),
-    (JSON_SCHEMA, "schema.format", "resolved", "schemas are registered and asked for as they are"),
+    (JSON_SCHEMA, "schema.format", "resolved", "schemas are registered and requested unchanged"),
     (JSON_SCHEMA, "decimal.format", "HEX", "it has to be BASE64 or NUMERIC"),
     (JSON_SCHEMA, "preserve.additional.properties", "true", "Connect data here has no variants"),
 ])  # fmt: skip

@@ -163,17 +163,17 @@ def load(name: str, props: Mapping[str, str], is_key: bool) -> Converter:
     """The converter of this class name or alias. Raises ConfigError if there is none."""
     from headrace import plugins
 
-    return _found("key.converter" if is_key else "value.converter", name, plugins.Kind.CONVERTER, props)(props, is_key)
+    return _find_class("key.converter" if is_key else "value.converter", name, plugins.Kind.CONVERTER, props)(props, is_key)
 
 
 def load_header(name: str, props: Mapping[str, str]) -> HeaderConverter:
     """The header converter of this class name or alias. Raises ConfigError if there is none."""
     from headrace import plugins
 
-    return _found("header.converter", name, plugins.Kind.HEADER_CONVERTER, props)(props)
+    return _find_class("header.converter", name, plugins.Kind.HEADER_CONVERTER, props)(props)
 
 
-def _found(option: str, name: str, kind: str, props: Mapping[str, str]) -> type:
+def _find_class(option: str, name: str, kind: str, props: Mapping[str, str]) -> type:
     from headrace import plugins
     from headrace.connect_config.versions import with_version
     from headrace.errors import NotFoundError

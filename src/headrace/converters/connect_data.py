@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
-_OF_KAFKA = "org.apache.kafka.connect."
+_KAFKA_PACKAGE = "org.apache.kafka.connect."
 _MAX_SCHEMAS = 64  # older ones are forgotten
 
 
@@ -48,12 +48,12 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
     writer = record.headers_written
     if isinstance(writer, ChainPlugin):
         return described(writer, writer.props)
-    if isinstance(writer, HeaderConverter) and getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
+    if isinstance(writer, HeaderConverter) and getattr(type(writer), "plugin_name", "").startswith(_KAFKA_PACKAGE):
         return described(writer, writer.originals)
-    return {"class": _OF_KAFKA + "converters.ByteArrayConverter", "location": None, "props": {}}
+    return {"class": _KAFKA_PACKAGE + "converters.ByteArrayConverter", "location": None, "props": {}}
 
 
-class JsonOfPlugins(JsonConverter):
+class PluginJsonConverter(JsonConverter):
     """Reads the JSON with schemas that Kafka's JsonConverter writes in the plugin host; unlike JsonConverter, it keeps NaN, the
     infinities and a negative zero.
     """

@@ -42,7 +42,7 @@ class JavaConverter(ChainPlugin, Converter):
     def _call(self, context: CompileContext, kind: str, arguments: Mapping[str, Sql]) -> Sql:
         """The result of the Java class for these arguments and the headers; later steps see the headers that it has returned."""
         id = self.call_id(kind, lambda: {**self._request(), "kind": kind})
-        out = _called(context, f"headrace_plugin_{kind}", id, {**arguments, "headers": context.headers})
+        out = _call_plugin(context, f"headrace_plugin_{kind}", id, {**arguments, "headers": context.headers})
         context.headers = context.scope.bind(f"coalesce({out}.headers, {context.headers})")
         return out
 
@@ -57,13 +57,13 @@ class JavaHeaderConverter(ChainPlugin, HeaderConverter):
         """The bytes that the Java class writes. Raises PluginError if no instance of the class can be created."""
         schema, payload = schema_and_payload(record.context, value)
         arguments = {"topic": record.topic, "name": lit(name), "schema": schema, "payload": payload}
-        return f"{_called(record.context, 'headrace_plugin_header', self.call_id('write', self._request), arguments)}.bytes"
+        return f"{_call_plugin(record.context, 'headrace_plugin_header', self.call_id('write', self._request), arguments)}.bytes"
 
     def _request(self) -> Mapping[str, Any]:
         return {"kind": "header", "header": described(self, self.props), "secrets": secrets_of([self])}
 
 
-def _called(context: CompileContext, function: str, id: str, arguments: Mapping[str, Sql]) -> Sql:
+def _call_plugin(context: CompileContext, function: str, id: str, arguments: Mapping[str, Sql]) -> Sql:
     parts = call("named_struct", *(x for name, sql in arguments.items() for x in (lit(name), sql)))
     out = context.scope.bind(case([(context.step_condition(), call(function, lit(id), parts))]))
     context.fail_with(f"{out}.failure")

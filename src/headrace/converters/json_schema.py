@@ -55,7 +55,7 @@ class JsonSchemaConverter(RegisteredConverter):
         doc="How decimals are written: BASE64, their bytes, or NUMERIC, a number.",
     )
     flatten_unions: bool = flag("flatten.singleton.unions", True, "Read a union of one type as that type.")
-    preserve_additional_properties: bool = flag("preserve.additional.properties", False, "Only the default, false, is there.")
+    preserve_additional_properties: bool = flag("preserve.additional.properties", False, "Only the default, false, is supported.")
     schemas_cache_size: int = cache_size("schemas.cache.size")
 
     def check(self) -> None:

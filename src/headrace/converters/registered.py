@@ -181,7 +181,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         return call("headrace_registry_open", source, headers, lit("\0".join(constants)))
 
     def _unread(self, context: CompileContext, when: Sql, cause: Sql) -> None:
-        context.fail(when, _about(self.problems[0], "in_topic"), cause=cause)
+        context.fail(when, _with_topic(self.problems[0], "in_topic"), cause=cause)
 
     def unread(self, context: CompileContext, error: Sql) -> None:
         """Report the error of a reader, NULL for none, as a fault of data that cannot be read."""
@@ -258,7 +258,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         written = context.scope.bind(call("headrace_registry_write", payload, text, context.topic, lit(learned_targets())))
         context.request_schema(self.part, f"{written}.wanted", learned_targets)
-        context.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], context.topic), cause=f"{written}.error")
+        context.fail(f"({written}.error IS NOT NULL)", _with_topic(self.problems[1], context.topic), cause=f"{written}.error")
         why = lit("The schema of the record was not registered before it was written")
         context.fail(f"({written}.wanted IS NOT NULL)", why)
         return f"{written}.value"
@@ -393,6 +393,6 @@ def _schema_of(typed: TypedValue) -> Schema | None:
     return typed.opened.struct_schema() if typed.opened is not None else typed.schema
 
 
-def _about(problem: str, topic: Sql) -> Sql:
+def _with_topic(problem: str, topic: Sql) -> Sql:
     before, after = problem.split("{}")
     return concat(lit(before), topic, lit(after))

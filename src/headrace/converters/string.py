@@ -70,7 +70,7 @@ def written(context: CompileContext, value: Value, encoding: str) -> Sql:
 
 
 _NO_BYTES = (
-    "StringConverter cannot write bytes: what it would write is not the data; "
+    "StringConverter cannot write bytes: their text would not be the data; "
     "use org.apache.kafka.connect.converters.ByteArrayConverter for an exact copy"
 )
 

@@ -46,6 +46,6 @@ def _open_to_network(config: WorkerConfig) -> Iterator[Finding]:
     if reachable and not protected:
         yield warning(
             "config",
-            "the REST API listens beyond this machine and asks nobody who they are",
+            "the REST API listens beyond this machine without authentication",
             "set rest.authentication=basic, or keep the network closed",
         )

@@ -30,7 +30,7 @@ def _regex(name: str, value: str | None) -> None:
 
 @plugin("headrace.predicates.FieldValueMatches", Kind.PREDICATE)
 class FieldValueMatches(Predicate):
-    """Holds for records with a field of a certain value, or whose text matches a pattern, or that is there at all.
+    """Holds for records with a field of a certain value, or whose text matches a pattern, or that exists.
 
     Set one of `equals`, `pattern` and `exists`. A field that is absent or null has no text: the first two do not hold.
     """
@@ -78,7 +78,7 @@ class FieldValueMatches(Predicate):
         Type.BOOLEAN,
         None,
         importance=Importance.HIGH,
-        doc="<code>true</code>: the field is there and not null; <code>false</code>: it is absent or null.",
+        doc="<code>true</code>: the field exists and is not null; <code>false</code>: it is absent or null.",
     )
 
     def check(self) -> None:

@@ -21,7 +21,7 @@
          "read", "written": null | {"id", "subject", "version"}}},      id null: it would be registered
        "destination": null | {           of a source's record that passed
           "topic",
-          "exists": true | false | null,  null: the destination cluster was not asked, or did not answer
+          "exists": true | false | null,  null: the destination cluster was not queried, or did not answer
           "partitions": null | <count of the topic that exists>,
           "create": null | {"group", "partitions", "replication.factor", "configs": {…}},       -1: the broker's default
           "note": null | <sentence>}}]}

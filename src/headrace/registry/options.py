@@ -46,7 +46,7 @@ class RegistryConfig(Config):
         "schema.registry.url",
         Type.LIST,
         importance=_HIGH,
-        doc="The URLs of the schema registry's servers, separated by commas; those that do not answer are passed over.",
+        doc="The URLs of the schema registry's servers, separated by commas; those that do not answer are skipped.",
     )
     auto_register_schemas: bool = flag(
         "auto.register.schemas", True, "Register schemas that the registry does not have. If not, they have to be there."
@@ -84,7 +84,7 @@ class RegistryConfig(Config):
         Type.STRING,
         NO_CONTEXT,
         importance=_LOW,
-        doc="The context of the subjects: only the default, none, is there.",
+        doc="The context of the subjects: only the default, none, is supported.",
     )
     latest_cache_size: int = option(
         "latest.cache.size",
@@ -99,7 +99,7 @@ class RegistryConfig(Config):
         Type.INT,
         -1,
         importance=_LOW,
-        doc="How long an answer about a newest version is kept, in seconds; then it is asked for again, while the task runs, at "
+        doc="How long a newest version is cached, in seconds; then it is fetched again, while the task runs, at "
         "most once a second. -1: as long as the task runs.",
     )
 
@@ -131,7 +131,7 @@ class RegistryConfig(Config):
         "`STATIC_TOKEN` (bearer.auth.token) or `OAUTHBEARER` (client credentials); empty: no token is sent.",
     )
     bearer_token: Password = _text("bearer.auth.token", "The token, for `STATIC_TOKEN`.", Type.PASSWORD)
-    bearer_url: str = _text("bearer.auth.issuer.endpoint.url", "Where tokens are asked for, for `OAUTHBEARER`.")
+    bearer_url: str = _text("bearer.auth.issuer.endpoint.url", "The URL that issues tokens, for `OAUTHBEARER`.")
     bearer_client_id: str = _text("bearer.auth.client.id", "The client's id there.")
     bearer_client_secret: Password = _text("bearer.auth.client.secret", "The client's secret there.", Type.PASSWORD)
     bearer_scope: str = _text("bearer.auth.scope", "What the token is to be good for.")

@@ -35,7 +35,7 @@ FIXED: dict[str, Fixed] = {
     "value.schema.id.deserializer": _DUAL,
     "use.latest.with.metadata": Fixed("", "a version is not chosen by its metadata; use.latest.version takes the newest one"),
     "use.schema.guid": Fixed("", "a schema to write with is chosen by its number (use.schema.id) or as the newest one"),
-    "schema.format": Fixed("", "schemas are registered and asked for as they are"),
+    "schema.format": Fixed("", "schemas are registered and requested unchanged"),
     "skip.known.types": Fixed("true", "the files of Google's and Confluent's are known, and not registered"),
     "reference.lookup.only": Fixed("false", "no references are registered; schemas with references are registered beforehand"),
 }

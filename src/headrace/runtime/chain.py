@@ -20,7 +20,7 @@ from headrace.spark import plane
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
-from headrace.values.record import appended
+from headrace.values.record import append_header
 from headrace.values.scope import filter_here
 from headrace.values.sql import Sql, call, case, lit, quoted
 
@@ -360,7 +360,7 @@ def _if_failed(letter: Sql, sql: Sql) -> Sql:
 
 def stamped(headers: Sql, millis: Sql) -> Sql:
     """Headers with the timestamp as the last one; NULL means the time of writing."""
-    return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
+    return append_header(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
 
 
 def _name(component: object) -> str:

@@ -19,7 +19,7 @@ from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.converters.byte_array import ByteArrayConverter
-from headrace.converters.connect_data import JsonOfPlugins
+from headrace.converters.connect_data import PluginJsonConverter
 from headrace.converters.json import NAME as JSON
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
@@ -56,8 +56,8 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
         with_schemas = replace(
             plan,
             stages=left,
-            source_key_converter=JsonOfPlugins(reading, True),
-            source_value_converter=JsonOfPlugins(reading, False),
+            source_key_converter=PluginJsonConverter(reading, True),
+            source_value_converter=PluginJsonConverter(reading, False),
         )
         return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config), retry)
     as_bytes = replace(

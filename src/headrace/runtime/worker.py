@@ -62,7 +62,7 @@ from headrace.spark.java_plugin import JavaPlugin
 from headrace.spark.transactions import Entry, TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
-from headrace.transforms.stages import Stage, give_metrics
+from headrace.transforms.stages import Stage, register_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -247,7 +247,7 @@ class Worker:
     def _register_metrics(self, stages: Sequence[Stage], metrics: PluginMetrics) -> None:
         if any(hasattr(part, "user") for stage in stages for part in (stage.transformation, stage.predicate)):
             self.spark()  # counters of plugins that run in Python processes are Spark's
-            give_metrics(stages, metrics)
+            register_metrics(stages, metrics)
 
     def _stored(self, name: str, config: Props) -> Stored:
         """A function that reads a connector's stored offsets; config: resolved."""

@@ -47,10 +47,10 @@ class ArrowTransform(UserTransform):
 
     def stage(self) -> Transformation:
         """The transformation that a chain applies."""
-        return OfArrow(self)
+        return ArrowTransformation(self)
 
 
-class OfArrow(Transformation):
+class ArrowTransformation(Transformation):
     """The transformation of a chain that calls an ArrowTransform."""
 
     def __init__(self, user: ArrowTransform) -> None:

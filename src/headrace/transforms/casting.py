@@ -25,7 +25,7 @@ def cast(context: CompileContext, when: Sql | None, typed: TypedValue, target: s
         return typed
     if kind in _FROM:
         name = typed.schema.type.upper() if typed.schema else _FROM[kind]
-        context.fail(_there(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
+        context.fail(_when_not_null(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
         return TypedValue(target, _null(target))
     if typed.schema is None and kind == "date":
         message = (
@@ -34,7 +34,7 @@ def cast(context: CompileContext, when: Sql | None, typed: TypedValue, target: s
         context.fail(when, lit(message))
         return TypedValue(target, _null(target))
     if kind == "bytes" and target != "string":
-        context.fail(_there(when, typed), lit("Unexpected type in Cast transformation: class [B"))
+        context.fail(_when_not_null(when, typed), lit("Unexpected type in Cast transformation: class [B"))
         return TypedValue(target, _null(target))
     if target == "string":
         return TypedValue(target, _text(typed))
@@ -77,7 +77,7 @@ def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, ta
     return TypedValue(target, result.sql if result.kind != "null" else _null(target), schema)
 
 
-def _there(when: Sql | None, typed: TypedValue) -> Sql | None:
+def _when_not_null(when: Sql | None, typed: TypedValue) -> Sql | None:
     return when if typed.schema is None else all_of(when, f"(NOT {typed.is_null()})")
 
 

@@ -110,7 +110,7 @@ def compile_chain(
     for stage in stages if show else join_java_stages(stages):
         if context.incomplete:
             break
-        record, applied = _staged(context, stage, record, show)
+        record, applied = _apply_stage(context, stage, record, show)
         steps.append(RecordAfterStep(f"transform:{stage.alias}", record, context.reached_when, applied))
     dropped, context.topic = record.dropped, record.topic
     if writing.topic_prefix:
@@ -147,7 +147,7 @@ def _read(
     ).with_bound_columns()
 
 
-def _staged(context: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
+def _apply_stage(context: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
     """The record after a stage, and the condition under which the stage is applied (None: always)."""
     applies: Sql | None = None
     with context.step(f"transform:{stage.alias}"):

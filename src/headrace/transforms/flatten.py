@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.record import members, nulls, of_null, open_struct, struct
+from headrace.values.record import members, nulls, open_struct, struct, struct_of_null
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
@@ -65,7 +65,7 @@ class Flatten(PartTransformation):
                 )
             elif schema.type == "struct":
                 inner = next((a.value for a in value if a.value.kind == "struct"), None)
-                opened = open_struct(context, inner) if inner else of_null(schema)
+                opened = open_struct(context, inner) if inner else struct_of_null(schema)
                 self._flatten(context, into, full, opened, optional or inner_schema(value).optional)
             elif full in into:
                 context.fail(

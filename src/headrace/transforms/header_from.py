@@ -10,7 +10,7 @@ from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
-from headrace.values.record import appended, copy_struct, members, struct
+from headrace.values.record import append_header, copy_struct, members, struct
 from headrace.values.sql import Sql, call, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, only_when, or_null
 
@@ -82,12 +82,12 @@ class HeaderFrom(PartTransformation):
             changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
-            written = appended(written, name, record.headers_written.write(combined(header), record, name))
+            written = append_header(written, name, record.headers_written.write(combined(header), record, name))
         return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
 
     def _header(self, context: CompileContext, when: Sql | None, opened: OpenStruct, field: str) -> Value:
         if opened.schema is None:
-            return mapped(or_null(opened.get(field)), lambda _when, typed: _hashed(typed))
+            return mapped(or_null(opened.get(field)), lambda _when, typed: _in_hash_order(typed))
         if field not in opened.fields:
             message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
             context.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
@@ -99,7 +99,7 @@ class HeaderFrom(PartTransformation):
         return remaining if opened.schema is None else copy_struct(remaining, self.replace_null_with_default)
 
 
-def _hashed(typed: TypedValue) -> TypedValue:
+def _in_hash_order(typed: TypedValue) -> TypedValue:
     """A map with its members in the order of Connect's HashMap, in which the text of a header has them."""
     if typed.kind not in ("list", "map") or typed.opened is not None:
         return typed

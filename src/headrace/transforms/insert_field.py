@@ -101,7 +101,7 @@ class InsertField(PartTransformation):
             changed = opened if opened.schema is None else copy_struct(opened, self.replace_null_with_default)
             for spec, schema, sql in self._insertions(record):
                 if opened.schema is None:
-                    changed = _put(changed, spec.name, TypedValue(schema.type, sql))
+                    changed = _set_unless_null(changed, spec.name, TypedValue(schema.type, sql))
                 elif spec.name in changed.fields:
                     message = f"Cannot create field because of field name duplication {spec.name}"
                     context.fail(when, lit(message), SchemaBuilderError.java_class)
@@ -125,7 +125,7 @@ class InsertField(PartTransformation):
         return [(spec, schema, sql) for spec, schema, sql in insertions if spec is not None]
 
 
-def _put(opened: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:
+def _set_unless_null(opened: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:
     """Set a member of a map, unless its value is null: Kafka does not insert a partition or timestamp that the record lacks."""
     old = opened.get(name)
     return opened.with_field(name, choose(f"({typed.sql} IS NOT NULL)", always(typed), old))

@@ -12,7 +12,7 @@ from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_lineage import CONSTANT
 from headrace.values.literal import inferred
-from headrace.values.record import appended
+from headrace.values.record import append_header
 from headrace.values.value import always
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ class InsertHeader(Transformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the header."""
         written = record.headers_written.write(always(inferred(self.value_literal)), record, self.header)
-        return replace(record, headers=appended(record.headers, self.header, written))
+        return replace(record, headers=append_header(record.headers, self.header, written))

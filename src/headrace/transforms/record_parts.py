@@ -30,7 +30,7 @@ def fit_to(part: str) -> Fit:
     return _FITS.get(part, lambda column, _type: column)
 
 
-def _refused(type_: DataType, expected: str) -> ConfigError:
+def _type_error(type_: DataType, expected: str) -> ConfigError:
     return ConfigError(f"It gives {type_.simpleString().upper()}, not {expected}; cast it")
 
 
@@ -38,7 +38,7 @@ def _topic(column: Column, type_: DataType) -> Column:
     from pyspark.sql.types import NullType, StringType
 
     if not isinstance(type_, (StringType, NullType)):
-        raise _refused(type_, "STRING")
+        raise _type_error(type_, "STRING")
     return column.cast("string")
 
 
@@ -46,7 +46,7 @@ def _partition(column: Column, type_: DataType) -> Column:
     from pyspark.sql.types import IntegralType, NullType
 
     if not isinstance(type_, (IntegralType, NullType)):
-        raise _refused(type_, "an integer")
+        raise _type_error(type_, "an integer")
     return column.cast("int")
 
 
@@ -57,7 +57,7 @@ def _timestamp(column: Column, type_: DataType) -> Column:
     if isinstance(type_, (IntegralType, NullType)):
         return column.cast("bigint")
     if not isinstance(type_, (DateType, TimestampType, TimestampNTZType)):
-        raise _refused(type_, "TIMESTAMP, DATE or an integer (ms since the epoch)")
+        raise _type_error(type_, "TIMESTAMP, DATE or an integer (ms since the epoch)")
     return F.unix_millis(column.cast("timestamp"))
 
 
@@ -71,7 +71,7 @@ def _headers(column: Column, type_: DataType) -> Column:
         column, types = F.map_entries(column), [type_.keyType, type_.valueType]
     ok = len(types) == 2 and isinstance(types[0], StringType) and isinstance(types[1], (StringType, BinaryType, NullType))
     if not ok and not isinstance(type_, NullType):
-        raise _refused(type_, "an ARRAY of STRUCTs of STRING and BINARY or STRING, nor a MAP of them")
+        raise _type_error(type_, "an ARRAY of STRUCTs of STRING and BINARY or STRING, nor a MAP of them")
     return column.cast("array<struct<key:string,value:binary>>")
 
 

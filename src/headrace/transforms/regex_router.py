@@ -42,12 +42,12 @@ class RegexRouter(Transformation):
         """Rename the topic; a replacement that names a group which does not exist fails the record, as in Kafka."""
         context = record.context
         topic = context.scope.bind(call("headrace_regex_replace", record.topic, lit(self.regex), lit(self.replacement)))
-        message, java_class = _why(self.replacement)
+        message, java_class = _replacement_error(self.replacement)
         context.fail(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", lit(message), java_class)
         return replace(record, topic=topic)
 
 
-def _why(replacement: str) -> tuple[str, str]:
+def _replacement_error(replacement: str) -> tuple[str, str]:
     """The message and the class of Java's exception for an invalid replacement."""
     at = 0
     while at < len(replacement):

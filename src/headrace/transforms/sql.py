@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
-_SEES = (
+_COLUMNS_DOC = (
     "It sees <code>topic</code> (STRING), <code>partition</code> (INT), <code>offset</code> (BIGINT, NULL for a source), "
     "<code>timestamp</code> (TIMESTAMP), <code>headers</code> (ARRAY&lt;STRUCT&lt;key: STRING, value: BINARY&gt;&gt;), and "
     "<code>key</code> and <code>value</code>: VARIANT for schemaless data (<code>value:a.b::bigint</code>), STRUCT for data "
     "with a schema (<code>value.a.b</code>; of records with several schemas one with all their fields, NULL where a record has "
     "none), else STRING, BINARY, BOOLEAN or a number."
 )
-_FIELD = (
+_FIELD_DOC = (
     " A single field is set by an option of its own: <code>{0}.total</code> sets the field <code>total</code> and leaves the "
     "others as they are, <code>{0}.a.b</code> the field <code>b</code> of <code>a</code>; backticks enclose a name that "
     "has dots."
@@ -61,11 +61,11 @@ class Sql(Transformation):
         Example({"topic": "concat('eu-', topic)"}, {"topic": "orders", "value": 1}, {"topic": "eu-orders"}),
     )
 
-    key = _expression("key", "The new key. " + _SEES + _FIELD.format("key"))
+    key = _expression("key", "The new key. " + _COLUMNS_DOC + _FIELD_DOC.format("key"))
     value = _expression(
         "value",
         "The new value: VARIANT, ARRAY, MAP and STRUCT give JSON data without schema, but STRUCT gives a Connect struct if the "
-        "value had a schema; NULL gives null. It sees what <code>key</code> sees." + _FIELD.format("value"),
+        "value had a schema; NULL gives null. It sees what <code>key</code> sees." + _FIELD_DOC.format("value"),
     )
     topic = _expression("topic", "The new topic, a STRING.")
     partition = _expression("partition", "The new partition, an integer; NULL leaves the choice to the producer.")
@@ -110,7 +110,7 @@ class Sql(Transformation):
         texts |= {(part, *path): text for part, fields in self.fields.items() for path, (_, text) in fields.items()}
         changed = record
         for (part, *path), text in texts.items():
-            changed = changed.with_part(part, changed[part].put(tuple(path), _of_expression(record, text)))
+            changed = changed.with_part(part, changed[part].put(tuple(path), _expression_lineage(record, text)))
         return changed
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
@@ -124,18 +124,18 @@ class Sql(Transformation):
         for part, fields in self.fields.items():
             if fields:
                 edits = {path: results[f"{part}.{path}"] for path in fields}
-                changed = replace(changed, **{part: _edited(record.context, getattr(record, part), edits)})
+                changed = replace(changed, **{part: _set_fields(record.context, getattr(record, part), edits)})
         return changed
 
 
-def _of_expression(record: RecordLineage, text: str) -> ColumnLineage:
+def _expression_lineage(record: RecordLineage, text: str) -> ColumnLineage:
     if column := sole_reference(text):
         return record.at(column)
     origins = (record.at(column).by(Influence.TRANSFORMATION).origins for column in references(text))
     return ColumnLineage(frozenset[ColumnOrigin]().union(*origins))
 
 
-def _edited(context: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
+def _set_fields(context: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
     """A map or struct with fields set; null stays null."""
     cases = [*nulls(value)]
     for when, _, opened in members(context, value, "SQL expression", null_passes=True):

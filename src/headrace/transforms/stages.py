@@ -43,7 +43,7 @@ def stages(props: Mapping[str, str]) -> list[Stage]:
     return [_stage(alias, props, definition.options) for alias in settings["transforms"]]
 
 
-def give_metrics(chain: Iterable[Stage], metrics: PluginMetrics) -> None:
+def register_metrics(chain: Iterable[Stage], metrics: PluginMetrics) -> None:
     """Let transforms and predicates that users write in Python register their metrics. metrics: of the task."""
     for stage in chain:
         if user := getattr(stage.transformation, "user", None):

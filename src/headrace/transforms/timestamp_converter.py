@@ -179,7 +179,7 @@ class TimestampConverter(PartTransformation):
 
 _DAY = "86400000L"
 _FIRST_DAY = f"{-(2**63) // 86_400_000 * 86_400_000 + 86_400_000}L"
-_MOST = 2**63 - 1
+_MAX_LONG = 2**63 - 1
 _TARGETS = {
     "string": ("string", "headrace_date_format({ms}, {format})", Schema("string")),
     "unix": ("int64", "", Schema("int64")),
@@ -213,6 +213,6 @@ def _saturated(number: Sql, factor: int) -> Sql:
     """A product, limited to the range of a long (java.util.concurrent.TimeUnit)."""
     if factor == 1:
         return number
-    most = _MOST // factor
-    bounds = [(f"({number} > {most}L)", lit(_MOST)), (f"({number} < -{most}L)", lit(-_MOST - 1))]
+    limit = _MAX_LONG // factor
+    bounds = [(f"({number} > {limit}L)", lit(_MAX_LONG)), (f"({number} < -{limit}L)", lit(-_MAX_LONG - 1))]
     return case(bounds, f"({number} * {factor}L)")

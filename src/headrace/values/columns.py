@@ -98,7 +98,7 @@ def column(context: CompileContext, value: Value, name: str) -> Sql:
         return _sql(context, value, target, name)
     branches = []
     for a in present:
-        own_shape = _of_typed(a.value)
+        own_shape = _shape_of_typed(a.value)
         with context.where(a.when):
             struct = context.scope.bind(_typed(context, a, own_shape, name))
         branches.append((a.when, _recast(struct, own_shape, target)))
@@ -112,7 +112,7 @@ def common_shape(value: Value) -> Shape:
     Fields that have one name and several types: structs are merged in the same way, integers and floats take the widest type,
     all others become text.
     """
-    shapes = [_of_typed(a.value) for a in _present(value)]
+    shapes = [_shape_of_typed(a.value) for a in _present(value)]
     if len(set(shapes)) < 2 or not all(s.fields for s in shapes):
         return shape(value)
     return reduce(_union, shapes)
@@ -161,7 +161,7 @@ def column_of(context: CompileContext, value: Value, schema: Schema, name: str) 
 
 def ddl_of(schema: Schema) -> str:
     """The Spark type of data with a schema, as DDL."""
-    return _of_schema(schema).ddl
+    return _shape_of_schema(schema).ddl
 
 
 def _fitted(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
@@ -214,30 +214,30 @@ def json_text(context: CompileContext, value: Value) -> Sql:
 def shape(value: Value) -> Shape:
     """The one type of a value; VARIANT if it has none, or several."""
     present = [a.value for a in value if a.when != NEVER]
-    shapes = {_of_typed(typed) for typed in present if typed.kind != "null"}
+    shapes = {_shape_of_typed(typed) for typed in present if typed.kind != "null"}
     if not shapes:
-        shapes = {_of_schema(typed.schema) for typed in present if typed.schema is not None}
+        shapes = {_shape_of_schema(typed.schema) for typed in present if typed.schema is not None}
     return shapes.pop() if len(shapes) == 1 else _VARIANT
 
 
-def _of_typed(typed: TypedValue) -> Shape:
+def _shape_of_typed(typed: TypedValue) -> Shape:
     if typed.schema is None:
         return Shape(_SCHEMALESS[typed.kind]) if typed.kind in _SCHEMALESS and typed.opened is None else _VARIANT
     if typed.opened is not None:
         return _struct({name: shape(value) for name, value in typed.opened.fields.items()})
     wrong = typed.schema.logical and typed.kind != kind_of(typed.schema)
-    return _VARIANT if wrong else _of_schema(typed.schema)
+    return _VARIANT if wrong else _shape_of_schema(typed.schema)
 
 
-def _of_schema(schema: Schema) -> Shape:
+def _shape_of_schema(schema: Schema) -> Shape:
     if schema.logical:
         return Shape(_logical(schema))
     if schema.type == "struct":
-        return _struct({name: _of_schema(inner) for name, inner in schema.fields.items()})
+        return _struct({name: _shape_of_schema(inner) for name, inner in schema.fields.items()})
     if schema.type == "array" and schema.items:
-        return Shape(f"ARRAY<{_of_schema(schema.items).ddl}>")
+        return Shape(f"ARRAY<{_shape_of_schema(schema.items).ddl}>")
     if schema.type == "map" and schema.values:
-        return Shape(f"MAP<STRING, {_of_schema(schema.values).ddl}>") if _text_keys(schema) else _VARIANT
+        return Shape(f"MAP<STRING, {_shape_of_schema(schema.values).ddl}>") if _text_keys(schema) else _VARIANT
     return Shape(_DDL[schema.type])
 
 
@@ -309,12 +309,12 @@ def _payload_type(schema: Schema) -> str:
         return f"ARRAY<{_payload_type(schema.items)}>"
     if schema.type == "map" and schema.values and _text_keys(schema):
         return f"MAP<STRING, {_payload_type(schema.values)}>"
-    return "STRING" if schema.type == "bytes" else _of_schema(schema).ddl
+    return "STRING" if schema.type == "bytes" else _shape_of_schema(schema).ddl
 
 
 def _from_payload(schema: Schema, sql: Sql, depth: int) -> Sql:
     """A column that was read with the type `_payload_type`, converted to the type of the schema (`ddl_of`)."""
-    if _payload_type(schema) == _of_schema(schema).ddl and schema.logical != DECIMAL:
+    if _payload_type(schema) == _shape_of_schema(schema).ddl and schema.logical != DECIMAL:
         return sql
     if schema.logical == DECIMAL:
         digits = f"headrace_decimal_read(headrace_base64({sql}), {schema.scale})"

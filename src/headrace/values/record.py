@@ -102,7 +102,7 @@ def open_struct(context: CompileContext, typed: TypedValue) -> OpenStruct:
     return OpenStruct(struct_fields(context, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
 
 
-def of_null(schema: Schema) -> OpenStruct:
+def struct_of_null(schema: Schema) -> OpenStruct:
     """The fields of a struct that is null: each is null, with its schema."""
     return OpenStruct({name: always(null(inner)) for name, inner in schema.members.items()}, schema=schema.same_but(fields={}))
 
@@ -127,6 +127,6 @@ def copy_struct(opened: OpenStruct, replace_null: bool, keep_schema: bool = Fals
     return OpenStruct(fields, schema=opened.schema if keep_schema else opened.schema.with_fields({}))
 
 
-def appended(headers: Sql, name: str, value: Sql) -> Sql:
+def append_header(headers: Sql, name: str, value: Sql) -> Sql:
     """Headers with one more at the end."""
     return f"concat({headers}, array(named_struct('key', {lit(name)}, 'value', {value})))"

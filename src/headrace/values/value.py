@@ -95,14 +95,14 @@ def combined(alternatives: Iterable[Case]) -> Value:
     for a in alternatives:
         if a.when != NEVER:
             by_kind.setdefault(_key(a.value), []).append(a)
-    return tuple(_one(same) for same in by_kind.values())
+    return tuple(_merge(same) for same in by_kind.values())
 
 
 def _key(value: TypedValue) -> Any:
     return (value.kind, value.schema, id(value.opened) if value.opened else None)
 
 
-def _one(same: list[Case]) -> Case:
+def _merge(same: list[Case]) -> Case:
     if len(same) == 1:
         return same[0]
     when = any_of(a.when for a in same)
