@@ -1,1 +1,1 @@
-"""Everything that knows Spark's machinery: Java, the jars, the session, options of Spark's Kafka reader and writer."""
+"""Access to Spark: the session, its jars and JVM, the data plane, and Spark's Kafka reader and writer."""

@@ -1,8 +1,8 @@
-"""The server that the JVM's calls into Python come to (a query's batches), for more of them than Py4J has in mind.
+"""The server for calls of the JVM into Python (a query's batches), for more calls than Py4J's own supports.
 
-Py4J waits for calls with `select`, which ends with an error once the process has a thousand files open: from then on every query
-hangs in its first batch. And it lets five calls wait to be connected; of more, the kernel drops the first packet, which comes
-again after a second, then two, four and so on, until the call fails.
+Py4J waits for calls with `select`, which fails once the process has a thousand files open: then every query hangs in its first
+batch. And its backlog is five connections; for further ones the kernel drops the first packet, which is repeated after one, two,
+four seconds and so on, until the call fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_WAITING, _POLL_INTERVAL_S, _PAUSE_S = 1024, 5.0, 0.1
+_BACKLOG, _POLL_INTERVAL_S, _PAUSE_S = 1024, 5.0, 0.1
 
 
 def start_callbacks(spark: SparkSession) -> None:
@@ -29,26 +29,26 @@ def start_callbacks(spark: SparkSession) -> None:
     from pyspark.java_gateway import ensure_callback_server_started
 
     class Server(PythonServer):
-        """Takes calls like its base, whatever the number of the socket."""
+        """Accepts calls like its base class, also on sockets with large file descriptors."""
 
         def run(self) -> None:
             """Accept connections until the server is shut down."""
             server: Any = self.server_socket
-            server.listen(_WAITING)
+            server.listen(_BACKLOG)
             backoff = Backoff(_PAUSE_S, _POLL_INTERVAL_S)
             with selectors.DefaultSelector() as selector:
                 selector.register(server, selectors.EVENT_READ)
                 while not self.is_shutdown:
                     try:
                         if selector.select(_POLL_INTERVAL_S) and not self.is_shutdown:
-                            self._take(server)
+                            self._accept(server)
                             backoff.succeeded()
-                    except OSError as error:  # one call that is lost must not end all others
+                    except OSError as error:  # a lost call must not end the server
                         if not self.is_shutdown:
                             log.warning("jvm.callback.failed", cause=str(error))
                             time.sleep(backoff.failed())
 
-        def _take(self, server: Any) -> None:
+        def _accept(self, server: Any) -> None:
             accepted, _ = server.accept()
             connection = self._create_connection(accepted, accepted.makefile("rb"))
             with self.lock:

@@ -1,4 +1,4 @@
-"""Config providers in Java, on `plugin.path`: asked in a JVM of their own, since Spark's settings may need what they say."""
+"""Config providers in Java, on `plugin.path`: they run in a JVM of their own, as Spark's settings may need their values."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
 
 _PROCESS = ProcessSettings("config-providers", "128m", "which all config providers share, and no setting changes")
-"""One for all providers of the worker, as long as it lives; another one if it has ended."""
+"""One process for all providers of the worker; it is restarted if it has ended."""
 
 
 class JavaConfigProvider(JavaPlugin, ConfigProvider):
-    """A provider that the host of plugins asks."""
+    """Adapter of a config provider in the host of plugins."""
 
     def __init__(self, params: Mapping[str, str]) -> None:
-        """Create an instance of the class with these settings. Raises ConfigError for what it throws."""
+        """Create an instance of the class with these settings. Raises ConfigError for an exception of the class."""
         self._id = f"provider@{uuid.uuid4().hex[:12]}"
         self._settings = {key: str(value) for key, value in params.items() if value is not None}
         self._starting = threading.Lock()
-        self._host = self._started()
+        self._host = self._start()
 
     @classmethod
     def definition(cls) -> ConfigDef:
-        """Nothing: Kafka's ConfigProvider names no options."""
+        """No options: Kafka's ConfigProvider does not declare them."""
         return ConfigDef()
 
     def get(self, path: str, keys: Set[str]) -> Mapping[str, str]:
-        """The values of these keys, as far as the class knows them. Raises ConfigError for what it throws."""
+        """The values of these keys; unknown ones are left out. Raises ConfigError for an exception of the class."""
         with self._starting:
             if not self._host.alive:
-                self._host = self._started()
+                self._host = self._start()
             host = self._host
-        return self._ask(host, "provider.get", path=path, keys=sorted(keys))
+        return self._call(host, "provider.get", path=path, keys=sorted(keys))
 
-    def _started(self) -> ProcessHost:
-        """The process, with an instance in it."""
+    def _start(self) -> ProcessHost:
+        """Start the process, and create an instance of the provider in it."""
         try:
             host = host_process.acquire(_PROCESS, self.host)
         except SetupError as error:
             raise ConfigError(f"{self.plugin_name} cannot be asked: {error}") from error
-        self._ask(host, "provider.start", **{"class": self.plugin_name}, location=self.location, props=self._settings)
+        self._call(host, "provider.start", **{"class": self.plugin_name}, location=self.location, props=self._settings)
         return host
 
-    def _ask(self, host: ProcessHost, method: str, **request: object) -> Mapping[str, str]:
+    def _call(self, host: ProcessHost, method: str, **request: object) -> Mapping[str, str]:
         try:
             return host.ask(method, id=self._id, **request)
         except PluginError as error:

@@ -1,7 +1,7 @@
-"""The host of Kafka Connect's plugins in Spark's JVM, as Python asks it: a method, and JSON in both directions.
+"""The Python side of the host of Kafka Connect's plugins in Spark's JVM: methods with JSON requests and responses.
 
-The plugins see Kafka Connect's classes, and none of Spark's. What they ask of the worker (new task configurations, stored
-offsets) is fetched by one thread, and answered by others, so that no plugin waits for another.
+The plugins see Kafka Connect's classes, and none of Spark's. Their requests to the worker (new task configurations, stored
+offsets) are fetched by one thread and handled by others, so that no plugin waits for another.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _EVENT_WAIT_MS = 10_000
-_ANSWERING = 8
-_FRESH_S = 1.0
+_THREADS = 8
+_CACHE_S = 1.0
 
 
 class PluginError(ConnectError):
-    """What a plugin has thrown: `java_class` is its class, `java_trace` its stack trace."""
+    """An exception of a plugin: `java_class` is its class, `java_trace` its stack trace."""
 
     def __init__(self, failure: Mapping[str, Any]) -> None:
         """failure: `class`, `message` and `trace`."""
@@ -48,7 +48,7 @@ class PluginError(ConnectError):
         self.java_trace = failure["trace"]
 
     def without(self, secrets: Iterable[str]) -> PluginError:
-        """The same error without these texts, but for those so short that they would be found in other words."""
+        """The error without these texts, except texts so short that they may be parts of other words."""
         shown = dict(self._failure)
         for secret in sorted((s for s in secrets if len(s) >= SHORTEST), key=len, reverse=True):
             for part in ("message", "trace"):
@@ -58,7 +58,7 @@ class PluginError(ConnectError):
 
 @contextmanager
 def hiding(secrets: Collection[str]) -> Iterator[None]:
-    """Errors of plugins that are raised inside do not say these texts, and what they log from then on does not."""
+    """Context in which these texts are hidden in errors of plugins; their later log lines hide them, too."""
     hide(secrets)
     try:
         yield
@@ -68,88 +68,88 @@ def hiding(secrets: Collection[str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class HostListener:
-    """Who is asked by a hosted connector or task."""
+    """Handles the requests of a hosted connector or task."""
 
     reconfigure: Callable[[], None]
-    """The connector wants to make its task configurations again."""
+    """Called when the connector requests task reconfiguration."""
     failed: Callable[[str], None]
-    """The connector cannot continue; takes its stack trace."""
+    """Called with a stack trace when the connector has failed."""
     offsets: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any] | None]]
-    """The stored offsets of these source partitions, in their order."""
+    """Returns the stored offsets of these source partitions, in their order."""
     store: Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]], None] | None = None
-    """Returns once these offsets of a source task are stored; None: whoever asks delivers records otherwise."""
+    """Returns once these offsets of a source task are stored; None: the task's records are delivered by Spark."""
 
 
-_LISTENERS: dict[str, HostListener] = {}  # of the process: there is one host in its JVM
+_LISTENERS: dict[str, HostListener] = {}  # by id of connector or task
 _following = threading.Event()
 
 
 class PluginHost(ABC):
-    """A host of plugins: what it is asked, and what its plugins ask of the worker."""
+    """A host of plugins: requests to it, and requests of its plugins to the worker."""
 
     _metrics: tuple[float, Sequence[Mapping[str, Any]]] = (-math.inf, ())
-    """When they were asked for, and the answer."""
+    """Time of the last request, and its response."""
 
     @abstractmethod
     def exchange(self, method: str, request: str) -> str:
-        """The answer to a question, both as JSON."""
+        """The response to a request, both as JSON."""
 
     def release(self) -> None:  # noqa: B027 - that in the JVM of Spark has no users of its own
-        """Release the host: whoever has it for a connector or task calls this once."""
+        """Release the host; called once by each connector or task that has acquired it."""
 
     def read_rows_here(self, task: str) -> None:  # noqa: B027 - rows of the JVM of Spark need nothing
         """Prepare Spark for reading the records of a source task of this host."""
 
     def ask(self, method: str, **request: Any) -> Any:
-        """The answer to a question. Raises PluginError for what a plugin has thrown."""
+        """The response to a request. Raises PluginError for an exception of a plugin."""
         response = json.loads(self.exchange(method, json.dumps(request)))
         if "error" in response:
             raise PluginError(response["error"])
         return response["answer"]
 
     def metrics(self) -> Sequence[Mapping[str, Any]]:
-        """What plugins measure themselves (KIP-877): `name`, `value` and `tags`, `connector` and `task` among them.
+        """The plugins' own metrics (KIP-877): `name`, `value` and `tags`, with `connector` and `task`.
 
-        Raises as `ask`. Whoever reads metrics asks for each task: what was answered less than a second ago is given again.
+        Cached for a second, as they are read for each task. Raises as `ask`.
         """
-        asked_at, metrics = self._metrics
-        if time.monotonic() - asked_at >= _FRESH_S:
+        read_at, metrics = self._metrics
+        if time.monotonic() - read_at >= _CACHE_S:
             metrics = self.ask("metrics")
             self._metrics = time.monotonic(), metrics
         return metrics
 
     def listen(self, id: str, listener: HostListener) -> None:
-        """Have what the connector or task of this id asks answered by `listener`."""
+        """Set the listener for requests of the connector or task with this id."""
         _LISTENERS[id] = listener
 
     def forget(self, id: str) -> None:
-        """Answer it no more."""
+        """Remove the listener."""
         _LISTENERS.pop(id, None)
 
     def failed(self, id: str, trace: str) -> None:
-        """Tell the listener of a connector that it cannot continue."""
+        """Notify the listener of a connector that it has failed."""
         listener = _LISTENERS.get(id)
         if listener is not None:
             listener.failed(trace)
 
     def follow(self) -> None:
-        """Answer what plugins ask until the host does not answer any more; raises what it says then."""
-        with ThreadPoolExecutor(_ANSWERING, thread_name_prefix="plugin-answers") as answering:
+        """Handle requests of plugins until the host ends; raises its error then."""
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="plugin-answers") as executor:
             while True:
                 event = self.ask("event", wait=_EVENT_WAIT_MS)
                 if event is not None:
-                    answering.submit(self._take, event)
+                    executor.submit(self._dispatch, event)
 
-    def _take(self, event: Mapping[str, Any]) -> None:
+    def _dispatch(self, event: Mapping[str, Any]) -> None:
         listener = _LISTENERS.get(event["id"])
         if event["kind"] in ("offsets", "store"):
-            self._answer(event, listener)
+            self._respond(event, listener)
         elif listener is not None and event["kind"] == "reconfigure":
             listener.reconfigure()
         elif listener is not None:
             listener.failed(event["text"])
 
-    def _answer(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
+    def _respond(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
         response: list[str] = []
         error = None if listener is not None else "the connector or task has ended"
         try:
@@ -157,13 +157,13 @@ class PluginHost(ABC):
                 response = [json.dumps(offset) for offset in listener.offsets([json.loads(text) for text in event["asked"]])]
             elif listener is not None and listener.store is not None:
                 listener.store([(json.loads(key)[1], json.loads(value)) for key, value in event["asked"]])
-        except Exception as e:  # whatever keeps the store from answering is the plugin's to know
+        except Exception as e:  # errors of the store are passed to the plugin
             error = str(e)
         self.ask("offsets", number=event["number"], offsets=response, error=error)
 
 
 class ConnectHost(PluginHost):
-    """The host in the JVM of a Spark session, opened at the first question."""
+    """The host in the JVM of a Spark session, opened at the first request."""
 
     def __init__(self, spark: Callable[[], SparkSession], scan: Mapping[str, Any]) -> None:
         """spark: the process's session; scan: `locations` and `newest`, as the host's method `plugins` takes them."""
@@ -172,7 +172,7 @@ class ConnectHost(PluginHost):
         self._java: Any = None
 
     def exchange(self, method: str, request: str) -> str:
-        """The answer to a question, both as JSON."""
+        """The response to a request, both as JSON."""
         return self._opened().ask(method, request)
 
     @property
@@ -182,7 +182,7 @@ class ConnectHost(PluginHost):
 
     @property
     def in_executors(self) -> bool:
-        """Whether Spark's tasks run in executors that are processes of their own."""
+        """Whether Spark's tasks run in executor processes."""
         return not in_driver(self.spark().sparkContext.master or "")
 
     @property

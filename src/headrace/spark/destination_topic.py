@@ -1,4 +1,4 @@
-"""What has to be known of a destination topic before records are written to it."""
+"""The description of a destination topic, which is needed before records are written to it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class DestinationTopic:
 
 
 def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:
-    """Describe a topic that was just found or created. Raises KafkaFailure, RetriableError if it is gone."""
-    # A broker may answer before it has heard of a topic that was made a moment ago.
+    """Describe a topic that was just found or created. Raises KafkaFailure, RetriableError if it was deleted."""
+    # A broker may answer before it knows a topic that was just created.
     info = poll_until(lambda _left_s: admin.describe(topic), _KNOWN_S, _PAUSE_S, stopping.wait)
     if info is not None:
         limits = max_message_bytes(admin, [topic])

@@ -1,7 +1,7 @@
-"""Hosts of plugins in Spark's executors, where these are processes of their own: tasks in Java are spread over them.
+"""Hosts of plugins in Spark's executor processes: tasks in Java are distributed over them.
 
-The way there is Spark's own RPC (`jvm/java/io/headrace/hosts`). A host that does not hear from the driver for 7 s ends its
-tasks; after 12 s the driver takes it for lost, and its tasks start on another executor: none runs twice.
+They are reached by Spark's own RPC (`jvm/java/io/headrace/hosts`). A host without contact to the driver for 7 s stops its tasks;
+after 12 s the driver declares it lost, and its tasks start on another executor: none runs twice.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from headrace.spark.connect_host import ConnectHost, PluginError, PluginHost
 log = structlog.get_logger(__name__)
 
 _WAIT_S = 60.0
-_SETTLE_S = 3.0
-"""Executors of a cluster start one after the other: tasks are placed once no further one has come for so long."""
+_STABLE_S = 3.0
+"""Executors of a cluster start one after the other: tasks are placed once there was no new one for this time."""
 _POLL_INTERVAL_S = 0.2
 _LOST = "org.apache.kafka.connect.errors.ConnectException"
 
 
 class ExecutorLostError(PluginError):
-    """The executor has not answered for so long that none of its tasks runs any more."""
+    """The executor is lost: it has not answered for so long that its tasks have stopped."""
 
 
 class ExecutorHost(PluginHost):
-    """The host in one executor, in one generation of it."""
+    """The host in one generation of an executor."""
 
     def __init__(self, id: str, machine: str, java: Any) -> None:
         """id: of executor and generation; java: the class `ExecutorHosts`."""
@@ -38,7 +38,7 @@ class ExecutorHost(PluginHost):
         threading.Thread(target=self._follow, name=f"plugin-events-{id}", daemon=True).start()
 
     def exchange(self, method: str, request: str) -> str:
-        """The answer to a question, both as JSON. Raises ExecutorLostError."""
+        """The response to a request, both as JSON. Raises ExecutorLostError."""
         response = self._java.ask(self.id, method, request)
         if response is None:
             message = f"Executor {self.id} at {self.machine} was cut off from the driver for too long, and its tasks have ended"
@@ -52,12 +52,12 @@ class ExecutorHost(PluginHost):
     def _follow(self) -> None:
         try:
             self.follow()
-        except Exception as error:  # its tasks hear so themselves
+        except Exception as error:  # its tasks get the error themselves
             log.info("plugins.executor.lost", executor=self.id, machine=self.machine, cause=str(error))
 
 
 class _HostOfTask(PluginHost):
-    """A host for one task, which counts among the tasks of the host until it is released."""
+    """The host of one task, which counts in the host's load until it is released."""
 
     def __init__(self, host: ExecutorHost, connector: str) -> None:
         self._host, self._connector = host, connector
@@ -77,7 +77,7 @@ _newest_at = 0.0  # when the last host was found
 
 
 def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> PluginHost:
-    """The host with the fewest tasks, for one of this connector.
+    """Acquire the host with the fewest tasks, for a task of this connector.
 
     Raises ConnectError if no executor answers within a minute, or once the task is `stopping`.
     """
@@ -91,12 +91,12 @@ def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> P
             for id in running.keys() - _HOSTS.keys():
                 _HOSTS[id] = ExecutorHost(id, running[id], java)
                 _newest_at = time.monotonic()
-            if _HOSTS and time.monotonic() - _newest_at >= _SETTLE_S:
+            if _HOSTS and time.monotonic() - _newest_at >= _STABLE_S:
                 host = min(_HOSTS.values(), key=lambda host: (len(host.connectors), host.id))
                 return host.of(connector)
         if time.monotonic() > until:
             raise ConnectError(
-                f"No executor of Spark's has answered for {_WAIT_S:.0f} s, and tasks in Java run on executors: does the cluster "
+                f"No Spark executor has answered for {_WAIT_S:.0f} s, and tasks in Java run on executors: does the cluster "
                 "have any?"
             )
         if stopping.wait(_POLL_INTERVAL_S):

@@ -1,7 +1,7 @@
-"""What went wrong inside Spark, as one error of headrace: the root cause instead of two pages of Scala frames.
+"""Converts Spark's failures to errors of headrace: the root cause instead of two pages of Scala frames.
 
-A failure reaches Python as a captured PySpark exception, a Py4JJavaError, or text: causes that crossed an executor survive only
-in the message of the job's exception.
+A failure reaches Python as a captured PySpark exception, a Py4JJavaError, or text: causes in an executor are only in the message
+of the job's exception.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from headrace.errors import ConnectError, HeadraceError, RetriableError
 
 # Java's `package.Class: message` at the beginning of a line, after "Lost task …: (host executor n): " or "Caused by: ".
 _IN_TEXT = re.compile(r"(?:^|[\s:(])((?:[a-z_][\w$]*\.){2,}[A-Z][\w$]*(?:Exception|Error))(?:: ([^\n]*))?")
-# Wrappers that say nothing of their own.
+# Wrappers without information of their own.
 _WRAPPERS = (
     "org.apache.spark.SparkException", "org.apache.spark.sql.streaming.StreamingQueryException", "py4j.Py4JException",
     "java.util.concurrent.ExecutionException", "java.util.concurrent.CompletionException", "java.lang.RuntimeException",
     "org.apache.kafka.common.KafkaException", "org.apache.spark.SparkRuntimeException", "org.apache.spark.api.python",
 )  # fmt: skip
-# Kafka's errors that pass when the cluster is back, a leader is elected, or a deleted topic leaves the assignment; those of a
+# Kafka's errors that end when the cluster is back, a leader is elected, or a deleted topic leaves the assignment; those of a
 # producer that the brokers know no more, in whose place another one writes; and Spark's for offsets that are gone, after which
 # the stream opens again at what is there.
 _RETRIABLE = re.compile(
@@ -42,7 +42,7 @@ class Cause:
 
 
 def causes(error: BaseException) -> list[Cause]:
-    """The chain of Java causes of what Spark raised, outermost first; empty if there is none."""
+    """The chain of Java causes of Spark's error, outermost first; empty if there is none."""
     chain: list[Cause] = []
     current = _java_exception(error)
     while current is not None and len(chain) < 20:
@@ -60,7 +60,7 @@ def _java_exception(error: BaseException) -> Any:
 
 
 def root(error: BaseException) -> Cause:
-    """The innermost cause that says something of its own."""
+    """The innermost cause that is not a wrapper."""
     chain = [c for c in causes(error) if not c.java_class.startswith(_WRAPPERS)]
     if chain:
         return chain[-1]
@@ -69,19 +69,19 @@ def root(error: BaseException) -> Cause:
 
 
 def is_retriable(error: BaseException) -> bool:
-    """Whether opening the stream again may help: brokers away, leaders moving, topics gone, offsets expired."""
+    """Whether a retry may succeed: brokers unavailable, leaders moving, topics deleted, offsets expired."""
     if isinstance(error, HeadraceError):
         return isinstance(error, RetriableError)
     return any(map(is_retriable_cause, causes(error)))
 
 
 def is_retriable_cause(cause: Cause) -> bool:
-    """Whether trying again may help after this Java exception."""
+    """Whether a retry may succeed after this Java exception."""
     return _RETRIABLE.search(f"{cause.java_class}: {cause.message}") is not None
 
 
 class SparkError(ConnectError):
-    """Spark's failure in its own words: `java_class` is the root cause's."""
+    """Spark's own error: message and `java_class` of the root cause."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause.message)

@@ -1,4 +1,4 @@
-"""What the driver and the lanes say to each other of a feed (`headrace.spark.plane`): values, and their JSON."""
+"""The messages between the driver and the lanes about a feed (`headrace.spark.plane`): values, and their JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000)
-"""Upper bounds of `FeedCounts.latency`, whose last number counts what is longer."""
+"""Upper bounds of `FeedCounts.latency`, whose last number counts longer ones."""
 
 
 class Ages(NamedTuple):
-    """Durations of some records, in ms: how many, the least, the greatest, their sum, and the last one."""
+    """Durations of some records, in ms: count, minimum, maximum, sum, and the last one."""
 
     records: int
     least: int
@@ -53,14 +53,14 @@ class Target:
     topic: str
     partitions: int
     max_message_bytes: int
-    """The topic's `max.message.bytes`; 0 if that is not known, or records are compressed on their way."""
+    """The topic's `max.message.bytes`; 0 if it is unknown, or if records are compressed."""
     keeps_partition: bool
-    """Whether the partition that the chain gives counts; else the producer's partitioner decides."""
+    """Whether records keep the chain's partition; else the producer's partitioner decides."""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What a lane needs to know of a feed."""
+    """The definition of a feed, for a lane."""
 
     name: str
     """Connector and task, for logs: `<connector>-<task>`."""
@@ -70,30 +70,28 @@ class Feed:
     """Java producer settings."""
     partitions: Sequence[FeedPartition]
     targets: Sequence[Target] = ()
-    """The topics that are known to exist; the feed asks for others before its first record for them."""
+    """The topics known to exist; the feed requests others before its first record for them."""
     tolerates: bool = False
-    """Whether a record that fails is passed over (`errors.tolerance=all`); else the feed stops there."""
+    """Whether failed records are skipped (`errors.tolerance=all`); else the feed stops there."""
     letters: bool = False
-    """Whether the chain makes a dead letter of a record that fails."""
+    """Whether the chain writes failed records as dead letters."""
     files: bool = False
     """Whether it reads lines of files, not records of topics: a partition's `topic` is a path, its `partition` 0, its `offset`
     the byte at which a line begins; `consumer` has `batch.size`, the most lines of a file at once.
     """
     file: str | None = None
-    """Where the records go as lines, empty: to the standard output; None: to topics."""
+    """File that gets the records as lines, empty: standard output; None: they are written to topics."""
     letter_producer: Mapping[str, str] | None = None
-    """Java settings of the producer of dead letters, those of the record that ends the feed among them; None: they are written
-    as other records are.
-    """
+    """Java settings of the producer of dead letters, also of the record that fails the feed; None: `producer` writes them."""
     transactional_id: str | None = None
-    """With exactly once: of its producer."""
+    """With exactly once: the transactional id of its producer."""
     commit_ms: int = 0
     """With exactly once: how long a transaction gathers records, in ms; 0: while there are records to read, but not for long."""
 
 
 @dataclass(frozen=True)
 class PartitionUpdate:
-    """How far a source partition has come."""
+    """The progress of a source partition."""
 
     topic: str
     partition: int
@@ -115,24 +113,24 @@ class PartitionUpdate:
 
 @dataclass(frozen=True)
 class FeedCounts:
-    """Totals of a feed since it was added, and what is true of it now."""
+    """Totals of a feed since it was added, and its current state."""
 
     read: int = 0
     written: int = 0
     """Acknowledged, without dead letters."""
     failed: int = 0
-    """Records that failed and were passed over."""
+    """Records that failed and were skipped."""
     letters: int = 0
     dropped: int = 0
     """Records that the chain filtered out."""
     in_flight: int = 0
     """Bytes handed to the producer and not acknowledged."""
     waiting_ms: int = 0
-    """How long nothing of what is in flight has been acknowledged; 0: nothing is in flight."""
+    """How long no record in flight has been acknowledged; 0: none is in flight."""
     paused_ms: int = 0
-    """How long flow control has paused the feed, in all."""
+    """Total time that flow control has paused the feed."""
     paused: bool = False
-    """Whether it does now."""
+    """Whether flow control pauses the feed now."""
     latency: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
     """Histogram of latencies by LATENCY_BOUNDS_MS."""
 
@@ -144,9 +142,9 @@ class FeedFailure:
     kind: str
     """`record`: a record failed in the chain; `large`: it is too large for its topic; `error`: anything else."""
     report: str | None
-    """What the chain says of the record (`headrace.runtime.tolerance.report`)."""
+    """The chain's report of the record (`headrace.runtime.tolerance.report`)."""
     place: str | None
-    """`topic=…, partition=…, offset=…` of the record, as far as it is about one."""
+    """`topic=…, partition=…, offset=…` of the record, if it is about one."""
     target: str | None
     size: int
     """Of key and value, in bytes."""
@@ -156,30 +154,30 @@ class FeedFailure:
 
 @dataclass(frozen=True)
 class Update:
-    """What is new of a feed since its last update."""
+    """The changes of a feed since its last update."""
 
     ended: bool
-    """Nothing of the feed is read, or in flight, any more: it was removed, or has failed."""
+    """No record is read or in flight any more: the feed was removed, or has failed."""
     failure: FeedFailure | None
     partitions: Sequence[PartitionUpdate]
     counts: FeedCounts
     topics: frozenset[str]
-    """Topics that it has records for, and waits until they are known (`headrace.spark.plane.Handle.know`)."""
+    """Topics that it has records for; they wait until the topics are described (`headrace.spark.plane.Handle.update_topic`)."""
     needs: tuple[str, ...]
-    """What its chains do not know of schemas (`headrace.runtime.chain.FeedChain`); it waits for chains that do (`replace`)."""
+    """Unknown schemas (`headrace.runtime.chain.FeedChain`); their records wait for chains that know them (`replace`)."""
     failures: Sequence[str]
-    """Reports of records that were passed over, the first hundred since the last update."""
+    """Reports of skipped records, the first hundred since the last update."""
     written: frozenset[str]
     """Topics that have records of this feed since its last update."""
     transactions: Sequence[int]
-    """How many records each transaction had that was committed."""
+    """The number of records of each committed transaction."""
 
 
 _CLIENTS = ("consumer", "producer", "letter_producer")
 
 
 def feed_json(feed: Feed) -> str:
-    """A feed as the lanes read it (`FeedJson.java`)."""
+    """A feed as JSON for the lanes (`FeedJson.java`)."""
 
     def text(value: bytes) -> str:
         return base64.b64encode(value).decode()
@@ -202,7 +200,7 @@ def feed_json(feed: Feed) -> str:
 
 
 def read_update(news: Mapping[str, Any]) -> Update:
-    """What the lanes say of a feed (`FeedJson.java`)."""
+    """Parse an update of the lanes (`FeedJson.java`)."""
     failure = news.get("failure")
     return Update(
         ended=news["ended"],

@@ -13,14 +13,14 @@ from headrace.spark.optional_jars import EXTRAS, FORMATS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AWAY = re.compile(
+_UNAVAILABLE = re.compile(
     r"java\.net\.(ConnectException|SocketException|SocketTimeoutException|UnknownHostException|NoRouteToHostException)"
     r"|SQLTransient\w*Exception|SQLRecoverableException|SQLNonTransientConnectionException"
     r"|Connection to \S+ refused|terminating connection due to|the database system is (starting up|shutting down)"
 )
 
 
-def known(spark: SparkSession) -> list[str]:
+def available_formats(spark: SparkSession) -> list[str]:
     """The short names of the data sources in the session's jars, in alphabetical order."""
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -37,21 +37,21 @@ def _to_list(iterator: Any) -> list[Any]:
 
 
 def resolved(spark: SparkSession, name: str) -> str:
-    """The name under which Spark knows a format; a Python class by its dotted name is registered first.
+    """Spark's name of a format; a Python class, given by its dotted name, is registered first.
 
-    Raises ConfigError, in a sentence that lists what there is, for a format that the session does not have.
+    Raises ConfigError, which lists the available formats, if the session does not have it.
     """
     cls = python_class(name)
     if cls is not None:
         spark.dataSource.register(cls)
         return cls.name()
     if not exists(spark, name):
-        raise unknown(name, known(spark))
+        raise unknown(name, available_formats(spark))
     return name
 
 
 def missing(name: str) -> str | None:
-    """The sentence about a format that the running session does not have; None if it has it, or none is running."""
+    """The error sentence if the running session does not have this format; None if it has, or without a session."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # pyright: ignore
@@ -60,7 +60,7 @@ def missing(name: str) -> str | None:
             return None
     except ConfigError as error:
         return str(error)
-    return str(unknown(name, known(spark)))
+    return str(unknown(name, available_formats(spark)))
 
 
 def exists(spark: SparkSession, name: str) -> bool:
@@ -70,8 +70,8 @@ def exists(spark: SparkSession, name: str) -> bool:
     lookup, state = jvm.org.apache.spark.sql.execution.datasources.DataSource, session.sessionState()
     try:
         lookup.lookupDataSource(name, state.conf())
-    except Exception:  # not found, or found and broken: what is wrong shows when it is used
-        return state.dataSourceManager().dataSourceExists(name)  # those in Python: a process that looks for them
+    except Exception:  # missing, or broken: its use reports the error
+        return state.dataSourceManager().dataSourceExists(name)  # data sources in Python, which a process searches
     return True
 
 
@@ -92,7 +92,7 @@ def python_class(name: str) -> type[Any] | None:
 
 
 def unknown(name: str, names: list[str]) -> ConfigError:
-    """The error for a format that is not there."""
+    """The error for a format that the session does not have."""
     if name in EXTRAS:
         return ConfigError.invalid("format", name, f"Its jars are not in this session: add {name} to {FORMATS} of the worker")
     have = f"The session has no such data source; it has {', '.join(names)}, and takes the dotted name of a Python class"
@@ -100,10 +100,10 @@ def unknown(name: str, names: list[str]) -> ConfigError:
 
 
 def as_error(error: Exception, context: str) -> HeadraceError:
-    """What a data source raised, as one sentence that begins with `what`; a RetriableError if a server is away."""
+    """The error of a data source, prefixed with `context`; a RetriableError if a server is unavailable."""
     wrapped = failure.as_error(error, context)
-    if any(_AWAY.search(f"{cause.java_class}: {cause.message}") for cause in failure.causes(error)):
-        again = RetriableError(str(wrapped))
-        again.__cause__ = wrapped.__cause__
-        return again
+    if any(_UNAVAILABLE.search(f"{cause.java_class}: {cause.message}") for cause in failure.causes(error)):
+        retriable = RetriableError(str(wrapped))
+        retriable.__cause__ = wrapped.__cause__
+        return retriable
     return wrapped

@@ -1,4 +1,4 @@
-"""Removing single offsets of a consumer group: a request (KIP-496) that the Python client has no call for, and the JVM's has."""
+"""Removes single offsets of a consumer group (KIP-496) with the Java client, as the Python client cannot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def remove(
     spark: SparkSession, props: Mapping[str, str], group: str, partitions: Iterable[tuple[str, int]], timeout_s: float = 30.0
 ) -> None:
-    """Remove the committed offsets of these partitions from a group; the group's other offsets are not touched.
+    """Remove the committed offsets of these partitions from a group; the group's other offsets stay.
 
     props: settings of a Java admin client. Raises KafkaFailure, also if a member of the group reads one of the topics.
     """
@@ -29,8 +29,8 @@ def remove(
     try:
         admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
         try:
-            left = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-            admin.deleteConsumerGroupOffsets(group, partitions_set).all().get(int(timeout_s * 1000), left)
+            milliseconds = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
+            admin.deleteConsumerGroupOffsets(group, partitions_set).all().get(int(timeout_s * 1000), milliseconds)
         finally:
             admin.close(jvm.java.time.Duration.ZERO)
     except Exception as e:

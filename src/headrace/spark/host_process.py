@@ -1,7 +1,7 @@
-"""A host of plugins in a process of its own, with a heap of its own (`connector.engine=process`), one for each connector.
+"""A host of plugins in its own process with its own heap (`connector.engine=process`), one for each connector.
 
-What runs there may take all of its memory, or end its JVM, and takes nobody along. It ends with the last connector or task
-that uses it here, and with the worker.
+A plugin that runs out of memory, or ends its JVM, does not affect others. The process ends with the last connector or task that
+uses it, and with the worker.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ log = structlog.get_logger(__name__)
 _LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-slf4j2-impl")
 _START_S = 60.0
 _END_S = 5.0
-_KEPT_LINES = 20
+_MAX_LINES = 20
 _FAILED = "org.apache.kafka.connect.errors.ConnectException"
 
 
 @dataclass(frozen=True)
 class ProcessSettings:
-    """Which process a connector runs in."""
+    """The settings of a connector's process."""
 
     connector: str
     """Its name."""
     heap: str
-    """The most memory of the JVM's heap, as `-Xmx` takes it."""
+    """The maximum heap, in the format of `-Xmx`."""
     advice: str = "see connector.engine.heap"
     """The error sentence for a heap of this size that was too small."""
 
@@ -52,13 +52,16 @@ class ProcessHost(PluginHost):
     """One process, from its start to its end."""
 
     def __init__(self, settings: ProcessSettings, driver: ConnectHost) -> None:
-        """driver: knows the plugins, and the JVM of Spark, which reads the records. Raises SetupError if Java does not start."""
+        """driver: the host with the plugin scan, in Spark's JVM, which reads the records.
+
+        Raises SetupError if Java does not start.
+        """
         self.settings, self._driver = settings, driver
         self.users = 0
         self._secret = secrets.token_hex(16)
         self._ids: set[str] = set()
         self._read_here: set[str] = set()
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._lines: deque[str] = deque(maxlen=_MAX_LINES)
         self._idle: list[socket.socket] = []
         self._guard = threading.Lock()
         self._port_known = threading.Event()
@@ -72,7 +75,7 @@ class ProcessHost(PluginHost):
         command = [str(find_java().program), f"-Xmx{self.settings.heap}", "-XX:+ExitOnOutOfMemoryError"]
         command += [f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"]
         command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.Serve"]
-        # In a group of its own: a terminal's Ctrl-C is for the worker, which needs the plugins until its tasks have stopped.
+        # In its own process group: a terminal's Ctrl-C must only reach the worker, which needs the plugins until its tasks stop.
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
         )
@@ -100,14 +103,14 @@ class ProcessHost(PluginHost):
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def exchange(self, method: str, request: str) -> str:
-        """The answer to a question, both as JSON. Raises PluginError with what has ended the process."""
+        """The response to a request, both as JSON. Raises PluginError with the reason if the process has ended."""
         try:
             with self._connected() as connection:
-                connection.sendall(b"\0" + _with_length(method) + _with_length(request))
+                connection.sendall(b"\0" + _length_prefixed(method) + _length_prefixed(request))
                 return _received(connection, *struct.unpack(">i", _received(connection, 4))).decode()
         except OSError as error:
             raise self._ended(error) from error
@@ -119,7 +122,7 @@ class ProcessHost(PluginHost):
         if connection is None:
             connection = socket.create_connection(("127.0.0.1", self._port))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(_with_length(self._secret))
+            connection.sendall(_length_prefixed(self._secret))
         try:
             yield connection
         except BaseException:
@@ -144,13 +147,13 @@ class ProcessHost(PluginHost):
         return PluginError({"class": _FAILED, "message": message, "trace": f"{_FAILED}: {message}\n"})
 
     def listen(self, id: str, listener: HostListener) -> None:
-        """Have what the connector or task of this id asks answered by `listener`, which hears, too, if the process ends."""
+        """Set the listener for a connector or task; it is also notified if the process ends."""
         super().listen(id, listener)
         with self._guard:
             self._ids.add(id)
 
     def forget(self, id: str) -> None:
-        """Answer it no more."""
+        """Remove the listener."""
         super().forget(id)
         with self._guard:
             self._ids.discard(id)
@@ -184,7 +187,7 @@ class ProcessHost(PluginHost):
             self._process.kill()
 
     def release(self) -> None:
-        """Release the process, which ends with its last user."""
+        """Release the process; the last release ends it."""
         with _STARTING:
             self.users -= 1
             if self.users:
@@ -199,7 +202,7 @@ _STARTING = threading.Lock()
 
 
 def acquire(settings: ProcessSettings, driver: ConnectHost) -> ProcessHost:
-    """The process of a connector, started if there is none; it is there until all who have it call `release`.
+    """Acquire the process of a connector, started if there is none; it runs until each user has called `release`.
 
     Raises SetupError if it does not start.
     """
@@ -218,7 +221,7 @@ def running(connector: str) -> list[ProcessHost]:
         return [host for settings, host in _PROCESSES.items() if settings.connector == connector and host.alive]
 
 
-def _with_length(text: str) -> bytes:
+def _length_prefixed(text: str) -> bytes:
     data = text.encode()
     return struct.pack(">i", len(data)) + data
 

@@ -1,4 +1,4 @@
-"""Plugins in Java that a compiled chain calls, one record after the other: what the host is sent, and the SQL that calls it."""
+"""Plugins in Java that a compiled chain calls for each record: their definition in the host."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ log = structlog.get_logger(__name__)
 
 
 class JavaCall:
-    """Plugins under an id of their own, which the host creates at the first use, and keeps until they are closed."""
+    """Plugins under one id, which the host creates at the first use, and keeps until they are closed."""
 
     def __init__(self, host: ConnectHost, request: Mapping[str, Any]) -> None:
-        """request: as the host's method `chain.define` takes it, without an id; `secrets` of it are in no failure."""
+        """request: of the host's method `chain.define`, without an id; its `secrets` are hidden in errors."""
         self._host, self._request, self._id = host, request, f"chain@{uuid.uuid4().hex[:12]}"
         self._defined = False
 
     @property
     def id(self) -> str:
-        """By which the chain calls them; the configuration itself stands in no plan of Spark's.
+        """The id by which the chain calls them, so that Spark's plans do not contain the configuration.
 
-        Executors that are processes of their own make instances of theirs. Raises PluginError for what they throw.
+        Executor processes create their own instances. Raises PluginError for an exception of a plugin.
         """
         if not self._defined:
             with hiding(self._request.get("secrets", ())):
@@ -40,17 +40,17 @@ class JavaCall:
 
     @property
     def retries(self) -> int:
-        """How often the host has called one of them again, in this JVM; 0 once they are closed."""
+        """The number of retries of the plugins in this JVM; 0 once they are closed."""
         if not self._defined:
             return 0
         try:
             return self._host.ask("chain.retries", id=self._id)
-        except Exception as error:  # the session ends while somebody looks at the metrics
+        except Exception as error:  # the session may end while metrics are read
             log.debug("plugin.retries.unknown", cause=str(error))
             return 0
 
     def close(self) -> None:
-        """Have the host close them."""
+        """Close the plugins in the host."""
         if not self._defined:
             return
         self._defined = False
@@ -58,7 +58,7 @@ class JavaCall:
             self._host.ask("chain.close", id=self._id)
             if self._host.in_executors:
                 self._host.executors.close(self._id)
-        except Exception as error:  # the session has ended, and they with it
+        except Exception as error:  # the session has ended, and the plugins with it
             log.debug("plugin.close.failed", cause=str(error))
 
 
@@ -66,7 +66,7 @@ class ChainPlugin(JavaPlugin):
     """A plugin in Java in a compiled chain."""
 
     props: dict[str, str]
-    """Its own settings, prefix taken off, which the class itself reads."""
+    """Its own settings, without prefix, which the Java class reads."""
     owner: Mapping[str, Any] = {}
     """`name` and `number` of the task, whose metrics its own are among, and its `retry`."""
 
@@ -76,9 +76,9 @@ class ChainPlugin(JavaPlugin):
         self._calls: dict[Hashable, JavaCall] = {}
 
     def call_id(self, use: Hashable, request: Callable[[], Mapping[str, Any]]) -> str:
-        """By which the chain calls what `request` asks for, which is created at the first use of this name (`JavaCall`).
+        """The id of the call defined by `request`, which is created at the first use of this name (`JavaCall`).
 
-        Raises PluginError if there can be no instance of it.
+        Raises PluginError if no instance can be created.
         """
         call = self._calls.get(use)
         if call is None:
@@ -87,17 +87,17 @@ class ChainPlugin(JavaPlugin):
 
     @property
     def retries(self) -> int:
-        """How often it, or a plugin that is called with it, was called again."""
+        """The number of retries of the plugin, and of plugins called with it."""
         return sum(call.retries for call in list(self._calls.values()))
 
     def close(self) -> None:
-        """Close the instances of the class, and of those that were called with it."""
+        """Close the instances of the class, and of plugins called with it."""
         for call in self._calls.values():
             call.close()
 
 
 def secrets_of(plugins: Iterable[Any]) -> list[str]:
-    """What is not to be shown of the settings of plugins in Java: texts that are long enough not to be found in other words."""
+    """The secrets in settings of plugins in Java, without texts so short that they may be parts of other words."""
     secrets = [secret for plugin in plugins if isinstance(plugin, ChainPlugin) for secret in type(plugin).passwords(plugin.props)]
     return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
 

@@ -1,4 +1,4 @@
-"""A plugin written in Java, as headrace asks it: what the adapters of all kinds have in common."""
+"""The common base of adapters of plugins written in Java."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log = structlog.get_logger(__name__)
 
 _Measured = tuple[str, str, float, Mapping[str, str]]  # as tasks give it to the registry of metrics
 _ANSWER_MS = 60_000
-"""How long a class may take for an answer: some ask their database. Kafka Connect's own REST limit is 90 s."""
+"""Time-out of a class, which may query its database. Kafka Connect's own REST limit is 90 s."""
 
 
 def plugin_metrics(host: PluginHost, connector: str, tasks: Collection[str | None]) -> list[_Measured]:
-    """What plugins of a connector measure themselves (KIP-877), those with the tag of one of these tasks; None: with none.
+    """The own metrics of a connector's plugins (KIP-877), with the tag of one of these tasks; None: without a task.
 
-    A host that does not answer leaves out what it has: metrics are read at any time, also while the session ends.
+    Empty if the host does not answer: metrics are read at any time, also while the session ends.
     """
     try:
         metrics = host.metrics()
@@ -33,7 +33,7 @@ def plugin_metrics(host: PluginHost, connector: str, tasks: Collection[str | Non
 
 
 class JavaPlugin:
-    """What a Java class of any kind is asked: its options, and what it says about a configuration."""
+    """Adapter of a Java plugin class: its options and its validation."""
 
     plugin_name: ClassVar[str]
     location: ClassVar[str]
@@ -46,7 +46,7 @@ class JavaPlugin:
 
     @classmethod
     def ask(cls, method: str, **request: Any) -> Any:
-        """The answer of a new instance of the class. Raises ConnectError for what it throws, or if it takes too long."""
+        """The response of a new instance of the class. Raises ConnectError for its exception, or after a time-out."""
         return cls.host.ask(method, **{"class": cls.plugin_name}, location=cls.location, limit=_ANSWER_MS, **request)
 
     @classmethod

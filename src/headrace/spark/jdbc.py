@@ -1,6 +1,6 @@
-"""Databases through Spark's JDBC dialects: what its reader and writer have no option for.
+"""Databases through Spark's JDBC dialects: operations that Spark's reader and writer do not have.
 
-Connections and dialects are Spark's own objects, made in the driver's JVM; no row passes through here.
+Connections and dialects are Spark's objects in the driver's JVM; rows do not pass through Python.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Database:
         return self._spark.read.format("jdbc").options(**self.options).option("dbtable", name).load()
 
     def quoted(self, name: str) -> str:
-        """An identifier as it is written, in the quotes of the database."""
+        """A quoted identifier in the database's dialect."""
         return self._dialect.quoteIdentifier(name)
 
     def first(self, table: str, columns: Sequence[str], count: int) -> str:
-        """The SQL text of the first rows of a table, or subquery, in the order of its columns; in the database's own words."""
+        """The SQL text, in the database's dialect, of the first rows of a table or subquery, ordered by these columns."""
         builder = self._dialect.getJdbcSQLQueryBuilder(self._jdbc_options(table))
         builder = builder.withColumns(self._array(columns)).withSortOrders(self._array([f"{c} ASC" for c in columns]))
         return builder.withLimit(count).build()
@@ -80,9 +80,9 @@ class Database:
 
 
 def driver(spark: SparkSession, url: str) -> str:
-    """The class of the JDBC driver that takes this URL, of those in the session's jars.
+    """The class of the JDBC driver for this URL, from the session's jars, where Spark itself does not search.
 
-    Spark looks for it where only its own jars are. Raises ConfigError, with the remedy, if there is none.
+    Raises ConfigError, with the remedy, if there is none.
     """
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()

@@ -34,12 +34,12 @@ _NOT_FOR_SOURCE = {
     "group.id", "auto.offset.reset", "key.deserializer", "value.deserializer", "enable.auto.commit", "interceptor.classes",
 }  # fmt: skip
 READ_AT_ONCE = {"max.poll.records": "10000"}
-"""What a consumer of Spark's hands over at once. Kafka's 500 cost a quarter of the throughput of small records."""
+"""Records of a poll of Spark's consumer. Kafka's 500 cost a quarter of the throughput of small records."""
 # A consumer that has read a batch asks for more at once, and at the end of the log the broker keeps that request for as long as
 # this (Kafka: 500 ms). The next batch's requests wait behind it on the same connection, with one of the session's few slots.
 _DEFAULTS = {"fetch.max.wait.ms": "20", **READ_AT_ONCE}
 ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
-"""For producers, unless they are set otherwise: with more, a new partition can hold one up for ever (docs/decisions/0004)."""
+"""Default of producers: with more requests, a new partition can block a producer for ever (docs/decisions/0004)."""
 _NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "transactional.id"}
 
 Positions = Mapping[str, Mapping[int, int]]
@@ -87,9 +87,9 @@ def read_batch(spark: SparkSession, consumer: Mapping[str, str], ranges: Mapping
 
 
 def with_api_timeout(consumer: Mapping[str, str]) -> dict[str, str]:
-    """Consumer settings with `default.api.timeout.ms`: how long Spark waits for an answer, or a record known to be there.
+    """Consumer settings with `default.api.timeout.ms`: how long Spark waits for a response, or an existing record.
 
-    Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
+    Kafka's one minute and Spark's two would block all partitions of a task for as long if one of them is deleted.
     """
     request = client_value("consumer", consumer, "request.timeout.ms")
     return {"default.api.timeout.ms": str(max(30_000, request)), **consumer}  # the admin client refuses less than for a request
@@ -106,7 +106,7 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
 
 
 def producer_columns(record: RecordColumns) -> list[Column]:
-    """The columns that Spark's Kafka sink wants, the timestamp as the last header, then the origin's (the sink ignores those)."""
+    """The columns of Spark's Kafka sink, the timestamp as the last header, then the origin's (which the sink ignores)."""
     from pyspark.sql import functions as F
 
     empty = F.expr(f"cast(array() as {HEADERS_TYPE})")
@@ -122,7 +122,7 @@ def producer_columns(record: RecordColumns) -> list[Column]:
 
 
 def origin_columns(frame: DataFrame) -> list[str]:
-    """The columns of a frame, among those of `producer_columns`, that say where a record comes from."""
+    """The columns of a frame with the origin of a record (see `producer_columns`)."""
     return [column for column in frame.columns if column.startswith(ORIGIN)]
 
 
@@ -135,11 +135,11 @@ def sink_options(producer: Mapping[str, str]) -> dict[str, str]:
 def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
     """Write a batch of `producer_columns` and wait until every record is acknowledged.
 
-    producer: Java producer settings. Raises what Spark raises; `headrace.spark.failure` reads it.
+    producer: Java producer settings. Raises Spark's errors (see `headrace.spark.failure`).
     """
     client_id, options = producer.get("client.id", ""), sink_options(producer)
     if _failed[client_id]:
-        # Spark keeps a producer for the next write with the same settings, also one that can write no more.
+        # Spark reuses a producer for the next write with the same settings, also a broken one.
         options["kafka.headrace.failed.writes"] = str(_failed[client_id])
     writer = frame.write.format("kafka").options(**options)
     try:
@@ -151,10 +151,10 @@ def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
 
 
 def abort(spark: SparkSession, options: Mapping[str, str]) -> None:
-    """Close the producer (options: of the sink) of a write that failed or was cut off, with all that waits in it.
+    """Close the producer (options: of the sink) of a failed or cancelled write, and drop its unsent records.
 
-    Else its records would still arrive, beside those of the next try, as soon as the topic or the broker is back. Spark keeps its
-    producers in the executors' processes; with a local master that is this JVM, and others cannot be reached.
+    Otherwise its records would still be written, beside those of the retry, as soon as the topic or the broker is back. Spark
+    keeps its producers in the executors' processes; with a local master that is this JVM, and others cannot be reached.
     """
     if not is_local(spark):
         return

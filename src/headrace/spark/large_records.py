@@ -1,8 +1,7 @@
-"""Records that are too large for their topic: found in the pass that writes them, and named.
+"""Detects records that are too large for their topic in the job that writes them, and names them.
 
-The producer is not left to find them. What the broker refuses as too large it splits into batches of `batch.size`, without an
-end when a small record fits beside the large one (KAFKA-8350, in the client that Spark 4.2 uses), and it does not know where a
-record came from.
+The producer cannot do so: it splits a batch that the broker refuses into batches of `batch.size`, endlessly if a small record
+fits beside the large one (KAFKA-8350, in the client that Spark 4.2 uses), and it does not know the origin of a record.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _REFUSAL = "The request included a message larger than the max message size the 
 
 
 class LargeRecord(NamedTuple):
-    """A record: its size in words, the topic it was to be written to, where it came from (`name=value, …`)."""
+    """A record: its size in words, its destination topic, its origin (`name=value, …`)."""
 
     size: str
     topic: str
@@ -35,7 +34,7 @@ class LargeRecord(NamedTuple):
 
 
 def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
-    """The frame, whose write fails at the first record whose key and value alone are more than its topic can take.
+    """The frame; its write fails at the first record whose key and value alone are too large for its topic.
 
     frame: columns of `headrace.spark.kafka.producer_columns`; limits: `max.message.bytes` by topic.
     """
@@ -43,7 +42,7 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
         return frame
     from pyspark.sql import functions as F
 
-    # Nothing here but what Spark compiles: an aggregation of the headers would cost every record, and not just the large one.
+    # Only expressions that Spark compiles: an aggregation of the headers would slow down every record.
     size = "concat(coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0), ' bytes of key and value')"
     origins = [f"concat({lit(_origin(c) + '=')}, coalesce(string({quoted(c)}), 'null'))" for c in origin_columns(frame)]
     report = F.expr(text_of(_KIND, call("concat_ws", lit(_NEXT), size, "topic", *origins)))
@@ -52,7 +51,7 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
 
 
 def _limit(limits: Mapping[str, int]) -> Column:
-    """The limit of the record's topic; the comparisons of names are left out where all topics have the same."""
+    """The limit of the record's topic; without comparisons of names if all topics have the same limit."""
     from pyspark.sql import functions as F
 
     column = F.lit(2**31 - 1)
@@ -73,7 +72,7 @@ def record_named_in(error: BaseException) -> LargeRecord | None:
 
 
 def largest(frame: DataFrame) -> LargeRecord:
-    """The largest record of a batch, most likely the one that a broker has refused. Reads the batch."""
+    """The largest record of a batch, probably the one that a broker has refused. Reads the batch."""
     from pyspark.sql import functions as F
 
     own_headers = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
@@ -85,7 +84,7 @@ def largest(frame: DataFrame) -> LargeRecord:
 
 
 def too_large(record: LargeRecord, words: str = _REFUSAL) -> ConnectError:
-    """The failure of a task that cannot write this record; words: the broker's, which are the cause's."""
+    """The error of a task that cannot write this record; words: the broker's message, for the cause."""
     error = ConnectError(
         f"The record at {record.origin} has {record.size}, too large for topic '{record.topic}'. "
         "Raise max.message.bytes of the topic (or message.max.bytes of its brokers) and, above 32 MiB, "

@@ -1,6 +1,6 @@
-"""PySpark without NumPy and pandas until somebody uses them: they take 80 MB, and half a second of a worker's start.
+"""Loads NumPy and pandas in PySpark only when they are used: they take 80 MB, and half a second of a worker's start.
 
-PySpark asks its converter of NumPy's arrays about every argument of every call into the JVM, and the first question loads both.
+PySpark calls its converter of NumPy's arrays for every argument of every call into the JVM, and the first call loads both.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from py4j import protocol
 
 
 class _IfLoaded:
-    """A converter of Py4J that is asked only once NumPy is there: no argument is an array before."""
+    """A converter of Py4J that is used only once NumPy is loaded: before, no argument is an array."""
 
     def __init__(self, converter: Any) -> None:
         self._converter = converter
 
     def can_convert(self, value: object) -> bool:
-        """Whether it is NumPy's."""
+        """Whether it is a NumPy value."""
         return "numpy" in sys.modules and self._converter.can_convert(value)
 
     def convert(self, value: object, client: Any) -> Any:
@@ -27,7 +27,7 @@ class _IfLoaded:
 
 
 def load_numpy_lazily() -> None:
-    """Put this in the place of PySpark's converters of NumPy's types. To be called once, before Spark starts."""
+    """Replace PySpark's converters of NumPy's types. Call it once, before Spark starts."""
     from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter  # registers them
 
     numpy_types = (NumpyArrayConverter, NumpyScalarConverter)

@@ -1,4 +1,4 @@
-"""What a session can have beyond Spark's own formats: jars that are fetched when a worker asks for them."""
+"""Optional formats of a session beyond Spark's own: their jars are fetched when a worker enables them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FORMATS = "spark.headrace.formats"
 
 @dataclass(frozen=True)
 class Extra:
-    """One of them."""
+    """An optional format."""
 
     jars: Conf
     """The configuration of ivy.xml."""
     extension: str | None = None
-    """For `spark.sql.extensions`."""
+    """The class for `spark.sql.extensions`."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Further ones."""
+    """Further settings of the session."""
 
 
 EXTRAS: Mapping[str, Extra] = {
@@ -38,7 +38,7 @@ EXTRAS: Mapping[str, Extra] = {
 
 
 def requested_formats(conf: Mapping[str, str]) -> list[Extra]:
-    """What `spark.headrace.formats` names, a comma-separated list. Raises ConfigError for a name that is none."""
+    """The formats in `spark.headrace.formats`, a comma-separated list. Raises ConfigError for an unknown name."""
     names = [name for part in conf.get(FORMATS, "").split(",") if (name := part.strip())]
     for name in names:
         if name not in EXTRAS:

@@ -98,7 +98,7 @@ class DataPlane:
         threading.Thread(target=self._main, name="data-plane", daemon=True).start()
 
     def add(self, feed: Feed, chain: Any) -> Handle:
-        """Start reading. chain: of `plan_of`."""
+        """Add a feed and start reading. chain: of `plan_of`."""
         with self._feeds.lock:
             self._feeds.adding += 1
         handle: Handle | None = None
@@ -116,17 +116,17 @@ class DataPlane:
                     self._feeds.early.clear()  # of feeds that were forgotten meanwhile
 
     def forget(self, handle: Handle) -> None:
-        """Hear no more of a feed; it is removed, if it was not."""
+        """Drop a feed's updates, and remove the feed if that was not done."""
         with self._feeds.lock:
             self._feeds.handles.pop(hash(handle), None)
         self._plane.forget(hash(handle))
 
     def shared_plan(self, key: bytes, make: Callable[[], Any]) -> Any:
-        """What `make` (of `plan_of`) gives for this key; it is called once, also by threads that ask at the same time."""
+        """The plan of this key; `make` (of `plan_of`) is called once, also with concurrent callers."""
         with self._lock:
             future = self._plans.pop(key, None)
             is_first = future is None
-            future = self._plans[key] = future or Future()  # the one used last stands last
+            future = self._plans[key] = future or Future()  # the most recently used one is last
             while len(self._plans) > _PLANS:
                 del self._plans[next(iter(self._plans))]
         if is_first:
@@ -139,11 +139,11 @@ class DataPlane:
         return future.result()
 
     def size(self) -> int:
-        """How many feeds there are."""
+        """The number of feeds."""
         return len(self._feeds.handles)
 
     def lanes(self) -> int:
-        """How many lanes there are."""
+        """The number of lanes."""
         return int(self._plane.lanes())
 
     def stop(self) -> None:
@@ -158,7 +158,7 @@ class DataPlane:
                 if time.monotonic() > warn_at:
                     warn_at = math.inf
                     self._warn_of_slots(self._plane.started())
-            except Exception as error:  # the JVM is gone, and with it every feed
+            except Exception as error:  # the JVM has ended, and with it every feed
                 log.info("data-plane.ended", cause=str(error))
                 return
             for update in news:
@@ -237,7 +237,7 @@ def lane_tasks(master: str, parallelism: int) -> int:
 
 
 def columns(spark: SparkSession) -> DataFrame:
-    """An empty DataFrame with a lane's columns, for a chain to be built upon.
+    """An empty DataFrame with a lane's columns, the input of a chain's plan.
 
     Columns: key, value (binary), topic (string), partition (int), offset (bigint), timestamp (timestamp), headers
     (array<struct<key: string, value: binary>>, NULL when there are none), destination (string: the name of the copy's topic
@@ -250,10 +250,7 @@ def columns(spark: SparkSession) -> DataFrame:
 
 
 def plan_of(frame: DataFrame) -> Any | str:
-    """The plan of a DataFrame that was built upon `columns`.
-
-    If an operator keeps it from going record by record, a text: the operator's name.
-    """
+    """The plan of a DataFrame over `columns`. If an operator cannot process single records, its name as a text."""
     from pyspark.errors import IllegalArgumentException
 
     context: Any = frame.sparkSession.sparkContext

@@ -1,7 +1,7 @@
-"""The plugins of Kafka Connect in the locations of `plugin.path` (KIP-898): scanned once by a JVM of its own, and remembered.
+"""Kafka Connect's plugins in the locations of `plugin.path` (KIP-898): scanned once by a separate JVM, and cached.
 
-What was found is kept in `$HEADRACE_HOME/plugins`, under a name that changes with every file of every location (its size and
-modification time), the way of discovery and headrace's version. A worker without `plugin.path` fetches and starts nothing.
+The result is kept in `$HEADRACE_HOME/plugins`, under a name that depends on every file of every location (size and modification
+time), the discovery mode and headrace's version. A worker without `plugin.path` fetches and starts nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 _ARCHIVES = (".jar", ".zip")
 _LIMIT_S = 900
-"""For a scan: to look into every class of large archives takes minutes on a busy machine."""
+"""Time-out of a scan: reading every class of large archives takes minutes on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ScannedPlugin:
     kind: str
     """A value of `headrace.plugins.Kind`."""
     version: str
-    """What the class says; `undefined` if it says nothing."""
+    """The version of the class; `undefined` if it has none."""
     location: str
     """URL of the directory or archive."""
     path: str
@@ -50,7 +50,7 @@ class ScannedPlugin:
 
 @dataclass(frozen=True)
 class Problem:
-    """What keeps a location, or a class in it, from being used."""
+    """Why a location, or a class in it, cannot be used."""
 
     path: str
     """Of the location."""
@@ -63,27 +63,27 @@ class Problem:
 
 @dataclass(frozen=True)
 class Scan:
-    """What the locations of a `plugin.path` have."""
+    """The result of a scan of a `plugin.path`."""
 
     plugins: tuple[ScannedPlugin, ...] = ()
     """Ordered by class name; several versions of a class are several plugins."""
     locations: Mapping[str, Sequence[str]] | None = None
     """URL of each location: URLs of the archives, or of the directory, that its classes are loaded from."""
     problems: tuple[Problem, ...] = ()
-    """What could not be used."""
+    """Locations and classes that cannot be used."""
 
 
 def scan(plugin_path: Sequence[str], discovery: str, progress: Progress | None = None) -> Scan:
     """Find the plugins in these directories and archives.
 
     discovery: a value of `plugin.discovery`; with `hybrid_fail` a class without manifest is an error, with `hybrid_warn` a line
-    in the log. Raises ConnectError for that, SetupError if the scan itself cannot run. Elements of the path that are not there
-    are in the log and passed over, as in Kafka Connect.
+    in the log. Raises ConnectError for that, SetupError if the scan itself cannot run. Missing elements of the path are logged
+    and skipped, as in Kafka Connect.
     """
-    places = locations(plugin_path)
-    if not places:
+    location_paths = locations(plugin_path)
+    if not location_paths:
         return Scan()
-    scanned = _cached(places, discovery.lower(), progress)
+    scanned = _cached(location_paths, discovery.lower(), progress)
     plugins = tuple(ScannedPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in scanned["plugins"])
     _check_manifests(plugins, discovery.lower())
     return Scan(plugins, scanned["locations"], tuple(Problem(**problem) for problem in scanned["problems"]))
@@ -106,9 +106,9 @@ def locations(plugin_path: Sequence[str]) -> list[Path]:
 
 
 def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
-    """Ask the host of plugins in a JVM of its own, which ends then; returns the answer to the last question.
+    """Run requests in a host of plugins in a separate JVM, which ends then; returns the response to the last one.
 
-    Raises ConnectError for what a plugin has thrown, SetupError if the JVM does not answer.
+    Raises ConnectError for an exception of a plugin, SetupError if the JVM fails.
     """
     class_path = os.pathsep.join(map(str, [*connect_classpath(progress), wheel_jar("slf4j-api")]))
     command = [str(find_java().program), "-cp", class_path, "io.headrace.connect.Main"]
@@ -128,21 +128,21 @@ def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: 
     return scanned["answer"]
 
 
-def _cached(places: Sequence[Path], discovery: str, progress: Progress | None) -> dict[str, Any]:
+def _cached(location_paths: Sequence[Path], discovery: str, progress: Progress | None) -> dict[str, Any]:
     host = connect_classpath(progress)[-1].name
-    marks = [f"{file} {status.st_size} {status.st_mtime_ns}" for place in places for file, status in _files(place)]
-    digest = hashlib.sha256("\0".join([host, discovery, *map(str, places), *marks]).encode()).hexdigest()[:16]
+    file_states = [f"{file} {status.st_size} {status.st_mtime_ns}" for place in location_paths for file, status in _files(place)]
+    digest = hashlib.sha256("\0".join([host, discovery, *map(str, location_paths), *file_states]).encode()).hexdigest()[:16]
     target = home() / "plugins" / f"{digest}.json"
     if not target.is_file():
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("looking for plugins")
-                partial.write_text(json.dumps(_scanned(places, discovery)), encoding="utf-8")
+                partial.write_text(json.dumps(_scan_in_jvm(location_paths, discovery)), encoding="utf-8")
     return json.loads(target.read_text(encoding="utf-8"))
 
 
-def _scanned(places: Sequence[Path], discovery: str) -> dict[str, Any]:
-    response = ask_in_own_jvm([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
+def _scan_in_jvm(location_paths: Sequence[Path], discovery: str) -> dict[str, Any]:
+    response = ask_in_own_jvm([("scan", {"locations": list(map(str, location_paths)), "discovery": discovery})])
     for plugin in response["plugins"]:
         plugin["class_name"], plugin["kind"] = plugin.pop("class"), plugin.pop("type")
     problems = [{"path": problem["location"], "text": problem["text"]} for problem in response["problems"]]
@@ -169,4 +169,4 @@ def _check_manifests(plugins: Sequence[ScannedPlugin], discovery: str) -> None:
 
 
 def _ignore(_: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""

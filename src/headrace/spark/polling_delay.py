@@ -1,8 +1,8 @@
-"""How often the queries of this process look for news.
+"""The polling delay of the queries of this process.
 
-A query that has nothing to do asks its source again after `spark.sql.streaming.pollingDelay`, which Spark reads once, when the
-query begins. One that has been quiet for a while is slowed down here, the more the more such queries there are, so that all of
-them together ask a limited number of times a second; with its next batch it is as quick as before.
+An idle query polls its source after `spark.sql.streaming.pollingDelay`, which Spark reads once, when the query starts. A query
+that has been idle for a while is slowed down here, in proportion to the number of idle queries, so that all of them together
+poll a limited number of times a second; its next batch restores its delay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import structlog
 log = structlog.get_logger(__name__)
 
 QUIET_S = 10.0
-"""How long a query has no batch before it is slowed down."""
+"""Time without a batch after which a query is slowed down."""
 EACH_MS, LONGEST_MS = 10, 1000
 _POLL_INTERVAL_S = 5.0
 
@@ -32,7 +32,7 @@ class _Paced:
 
 
 class PollingDelay:
-    """Of some queries, each known by a key of the caller's. Thread-safe."""
+    """Polling delays of queries, each identified by a key of the caller. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         """now: the clock, in seconds."""
@@ -41,7 +41,7 @@ class PollingDelay:
         self._watching = False
 
     def begin(self, key: object, usual_ms: int, set_ms: Callable[[int], None]) -> None:
-        """A query runs, which looks every `usual_ms`; set_ms: changes that."""
+        """Register a query that polls every `usual_ms`; set_ms: changes its delay."""
         with self._lock:
             self._queries[key] = _Paced(usual_ms, set_ms, self._now(), usual_ms)
             if not self._watching:
@@ -49,7 +49,7 @@ class PollingDelay:
                 threading.Thread(target=self._watch, name="query-pace", daemon=True).start()
 
     def batch(self, key: object) -> None:
-        """The query has a batch."""
+        """Restore the delay of a query that has a batch."""
         with self._lock:
             query = self._queries.get(key)
             if query is not None:
@@ -57,12 +57,12 @@ class PollingDelay:
                 _set(query, query.usual_ms)
 
     def end(self, key: object) -> None:
-        """The query has ended."""
+        """Remove a query that has ended."""
         with self._lock:
             self._queries.pop(key, None)
 
     def slow_quiet_queries(self) -> None:
-        """Slow down those that are quiet."""
+        """Slow down idle queries."""
         with self._lock:
             quiet = [query for query in self._queries.values() if self._now() - query.last >= QUIET_S]
             for query in quiet:
@@ -84,16 +84,16 @@ def _set(query: _Paced, delay_ms: int) -> None:
     query.now_ms = delay_ms
     try:
         query.set_ms(delay_ms)
-    except Exception as error:  # the query has ended, or Spark is gone
+    except Exception as error:  # the query or Spark has ended
         log.debug("query.polling-delay.unchanged", cause=str(error))
 
 
 PACE = PollingDelay()
-"""Of this process, which has one session."""
+"""The polling delays of this process, which has one session."""
 
 
 def pace(query: Any, key: object) -> None:
-    """Pace a `StreamingQuery` of the default trigger, until `PACE.end(key)`."""
+    """Control the polling delay of a `StreamingQuery` with the default trigger, until `PACE.end(key)`."""
     execution = query._jsq.streamingQuery()
     owner = execution.getClass()
     while owner.getSimpleName() != "StreamExecution":

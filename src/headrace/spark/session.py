@@ -1,7 +1,7 @@
 """The Spark session of a worker: one for the process, shared by every task as one query each.
 
-With a local master nothing of it listens beyond loopback, the web UI is off, and tasks of different connectors share the slots
-fairly. Every setting can be given by the worker's `spark.*` keys.
+With a local master it listens on loopback only, the web UI is off, and tasks of different connectors share the slots fairly. The
+worker's `spark.*` keys override every setting.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DEFAULTS = {
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
     "spark.sql.streaming.stopTimeout": "10000",
-    # Hadoop's own way runs ten processes for each entry of a query's log.
+    # Hadoop's own implementation runs ten processes for each entry of a query's log.
     "spark.sql.streaming.checkpointFileManagerClass": "io.headrace.QueryLog",
     # What a consumer has handed over last, up to 10,000 records of a partition, is kept for the batch that continues from there:
     # five minutes by default, in which a backlog of a few hundred partitions fills the heap.
@@ -58,29 +58,29 @@ _DEFAULTS = {
 }
 EXTENSIONS = "io.headrace.Functions"
 PLUGINS = ("io.headrace.lanes.LanePlugin", "io.headrace.hosts.HostPlugin")
-"""What lanes, and plugins in Java, in executors ask the driver through."""
+"""Spark plugins by which lanes and plugins in Java in executors reach the driver."""
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
-_HUGE = "-XX:-DontCompileHugeMethods"
+_COMPILE_HUGE = "-XX:-DontCompileHugeMethods"
 # A start runs much code a few thousand times: loading classes, Spark's planning. Compiled with every optimisation, as by default
 # after 5000 calls, it costs a third of the start's CPU time; what runs for each record gets there with ten times as many, too.
-_LATER = " ".join(
+_COMPILE_LATER = " ".join(
     f"-XX:Tier4{threshold}Threshold={10 * default}"
     for threshold, default in {"Invocation": 5000, "MinInvocation": 600, "Compile": 15_000, "BackEdge": 40_000}.items()
 )
-_JIT = f"{_HUGE} {_LATER}"
+_JIT = f"{_COMPILE_HUGE} {_COMPILE_LATER}"
 # The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
 # Records that a source in Java has polled travel with their Spark task: 64 MB by estimate, or a transaction. Spark: 128 MiB.
 _REMOTE = {"spark.rpc.message.maxSize": "1024"}
-# An idle worker gives memory back: Java looks for garbage only while something makes some. A look takes 0.2 s of CPU time.
+# An idle worker releases memory: without this, Java collects garbage only under load. A collection takes 0.2 s of CPU time.
 _IDLE = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:
     """The process's Spark session, created at the first call; `conf` (`spark.*` keys) has an effect at that call only.
 
-    Raises SetupError if Java is missing or too old, jars cannot be had, or Spark does not start.
+    Raises SetupError if Java is missing or too old, jars cannot be fetched, or Spark does not start.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""Writes batches to topics of one cluster: names records that are too large, keeps partitions where the topics have as many."""
+"""Writes batches to topics of one cluster: names too large records, and keeps partitions of topics with equal counts."""
 
 from __future__ import annotations
 
@@ -28,31 +28,32 @@ PRODUCER = {
     "max.request.size": "33554432",
 }
 Way = Callable[["DataFrame", Mapping[str, str]], None]
-_FEW = 4  # topics that are looked for one by one
+_SINGLE_LOOKUPS = 4  # topics that are searched one by one
 
 
 class TopicWriter:
-    """A producer's settings, and what is `known` of the topics that it writes to."""
+    """Writes with one producer's settings; `descriptions` has the descriptions of its topics."""
 
     def __init__(self, producer: Mapping[str, str], look_up: Callable[[str], DestinationTopic]) -> None:
-        """producer: Java producer settings; look_up: describes an existing topic. Raises ConfigError for a batch.size that is
-        none.
+        """producer: Java producer settings; look_up: describes an existing topic.
+
+        Raises ConfigError for an invalid batch.size.
         """
         self._producer, self._look_up = dict(producer), look_up
         self._batch_bytes: int = client_value("producer", producer, "batch.size")
         self._compresses = client_value("producer", producer, "compression.type").lower() != "none"
-        self.known: dict[str, DestinationTopic] = {}
+        self.descriptions: dict[str, DestinationTopic] = {}
 
     def learn(self, topic: str) -> None:
-        """Describe a topic that exists and is not known yet."""
-        if topic not in self.known:
-            self.known[topic] = self._look_up(topic)
+        """Describe an existing topic, unless it is known."""
+        if topic not in self.descriptions:
+            self.descriptions[topic] = self._look_up(topic)
 
     def place(self, frame: DataFrame, counts: Mapping[str, int] | None) -> DataFrame:
         """Keep the partition's number only for topics that have as many partitions as `counts` says (None: keep it for all)."""
         if counts is None:
             return frame
-        moved = sorted(t for t, description in self.known.items() if counts.get(t) != description.partitions)
+        moved = sorted(t for t, description in self.descriptions.items() if counts.get(t) != description.partitions)
         if not moved:
             return frame
         from pyspark.sql import functions as F
@@ -62,8 +63,8 @@ class TopicWriter:
     def write(self, frame: DataFrame, summary: str, way: Way = write) -> None:
         """Write a batch of `headrace.spark.kafka.producer_columns` and wait until every record is acknowledged.
 
-        what: the batch in words; way: writes a frame, which may be a stream, with these producer settings. Raises ConnectError,
-        or RetriableError if trying it again may help.
+        summary: the batch in words; way: writes a frame, which may be a stream, with these producer settings. Raises
+        ConnectError, or RetriableError if a retry may succeed.
         """
         try:
             way(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
@@ -72,41 +73,41 @@ class TopicWriter:
             raise error from error.__cause__
 
     def _limits(self) -> dict[str, int]:
-        """`max.message.bytes` by topic; empty where it says nothing, as one of them is not known, or records get smaller."""
+        """`max.message.bytes` by topic; empty if one of them is unknown, or if records are compressed."""
         limits = {
             topic: description.max_message_bytes
-            for topic, description in self.known.items()
+            for topic, description in self.descriptions.items()
             if description.max_message_bytes is not None
         }
-        return limits if len(limits) == len(self.known) and not self._compresses else {}
+        return limits if len(limits) == len(self.descriptions) and not self._compresses else {}
 
     def _batch_size(self) -> dict[str, str]:
-        """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an
-        end if those are too large as well (KAFKA-8350).
+        """`batch.size`, at most the limit of every topic: the producer splits too large batches into batches of this size,
+        endlessly if those are too large, too (KAFKA-8350).
         """
-        limits = [description.max_message_bytes or KAFKA_BATCH_BYTES for description in self.known.values()]
+        limits = [description.max_message_bytes or KAFKA_BATCH_BYTES for description in self.descriptions.values()]
         return {"batch.size": str(min([self._batch_bytes, *limits]))}
 
     def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
-        """What to raise if a record was too large, None if none was."""
+        """The error if a record was too large, None otherwise."""
         record = large_records.record_named_in(error)
         if record is None:
             cause = failure.root(error)
             refused = cause.java_class.endswith("RecordTooLargeException") and not frame.isStreaming  # which cannot be read again
             return large_records.too_large(large_records.largest(frame), cause.message) if refused else None
-        before, now = self.known[record.topic].max_message_bytes or 0, self._look_up(record.topic)
-        self.known[record.topic] = now
+        before, now = self.descriptions[record.topic].max_message_bytes or 0, self._look_up(record.topic)
+        self.descriptions[record.topic] = now
         if (now.max_message_bytes or 0) > before:
             return RetriableError(f"max.message.bytes of topic '{record.topic}' was raised to {now.max_message_bytes}.")
         return large_records.too_large(record)
 
 
 def topics_in(frame: DataFrame, among: Iterable[str] | None = None) -> set[str]:
-    """The topics of the records of a batch, by its column `topic`; among: those that are looked for, None: all."""
+    """The topics of the records of a batch, by its column `topic`; among: only these, None: all."""
     if among is None:
         return _distinct(frame)
     topics = sorted(among)
-    if len(topics) <= _FEW:  # the first record of each ends its look
+    if len(topics) <= _SINGLE_LOOKUPS:  # the first record of each ends its look
         return {t for t in topics if filter_here(frame, f"topic = {lit(t)}").select("topic").head(1)}
     return _distinct(filter_here(frame, f"topic IN ({', '.join(map(lit, topics))})"))
 
@@ -120,7 +121,7 @@ def _distinct(frame: DataFrame) -> set[str]:
 
 
 def _not_written(error: Exception, summary: str) -> str:
-    """What to say of records that could not be written: Kafka Connect's words for what the producer or the broker refuses."""
+    """The message for records that could not be written: Kafka Connect's words for refusals of the producer or the broker."""
     if failure.root(error).java_class.startswith("org.apache.kafka.common."):
         return f"Unrecoverable exception from producer send callback for records of {summary}"
     return f"Records of {summary} could not be written"

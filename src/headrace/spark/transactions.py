@@ -23,7 +23,7 @@ Entry = tuple[str, bytes, bytes | None]
 """A record of an offset topic: topic, key, value (None: a tombstone)."""
 
 Part = tuple[str, ...]
-"""A source partition, by what the origin of its records says."""
+"""A source partition, as the origin of its records."""
 
 # Of a transaction, where nothing is said: Kafka's own; less if a transaction can end in the middle of a batch, so that what a
 # process that died has left open holds up nobody for long.
@@ -33,12 +33,12 @@ _TIMEOUT = "transaction.timeout.ms"
 
 @dataclass(frozen=True)
 class CoveredRecords:
-    """What a batch covers."""
+    """The offsets of a batch."""
 
     names: Sequence[str]
     """The parts of a record's origin that identify its source partition; empty: one offset stands for all records."""
     offsets: Mapping[Part, Sequence[Entry]]
-    """The records of the offset topics that say that a source partition was read up to the end of the batch."""
+    """The records of the offset topics that store the end of the batch for a source partition."""
     ordinal: str | None = None
     """The part of the origin that is a record's number in its source partition, and the field of that name all that changes in an
     offset (None: an offset is only known at the end of the batch).
@@ -47,7 +47,7 @@ class CoveredRecords:
 
 @dataclass(frozen=True)
 class Written:
-    """What a batch has committed: the source partitions whose offsets are stored, and how many records each transaction had."""
+    """The result of a batch: the source partitions whose offsets are stored, and the number of records of each transaction."""
 
     parts: frozenset[Part]
     sizes: Sequence[int]
@@ -65,7 +65,7 @@ class TaskTransactions:
         self._jvm: Any = None
         self._run = ""
         self._settings: dict[str, str] = {}
-        self._known: list[tuple[int, int]] = []
+        self._producers: list[tuple[int, int]] = []
 
     @property
     def id(self) -> str:
@@ -73,9 +73,9 @@ class TaskTransactions:
         return self._ids[0]
 
     def fence(self, spark: SparkSession) -> None:
-        """Initialize transactions: when this returns nobody else can commit under these ids, and open ones have ended.
+        """Initialize transactions: earlier producers with these ids are fenced, and their open transactions are aborted.
 
-        Stored offsets that are read after it are true for as long as the run writes. Raises ConnectError or RetriableError.
+        Offsets read after it cannot be changed by others during this run. Raises ConnectError or RetriableError.
         """
         self.end()
         self._jvm = spark._jvm
@@ -84,10 +84,10 @@ class TaskTransactions:
         except Exception as e:
             error = failure.as_error(e, "The transactional producers of this task could not be fenced off")
             raise error from error.__cause__
-        self._known = [(producer, epoch) for producer, epoch in fenced]
+        self._producers = [(producer, epoch) for producer, epoch in fenced]
 
     def end(self) -> None:
-        """Close the producers that this process keeps of the run; what one of them has open is aborted."""
+        """Close the run's producers in this process; their open transactions are aborted."""
         if self._run:
             self._jvm.io.headrace.Transactions.end(self._run)
         self._run = ""
@@ -95,10 +95,10 @@ class TaskTransactions:
     def write(self, frame: DataFrame, producer: Mapping[str, str], covered: CoveredRecords) -> Written:
         """Write a batch of `producer_columns` with its offsets, and return when all of it is committed.
 
-        producer: Java producer settings. Raises what Spark raises; some of the transactions may be committed then.
+        producer: Java producer settings. Raises Spark's errors; some of the transactions may be committed then.
         """
         timeout_ms = _TIMEOUT_MS if covered.ordinal is None else _SHORT_TIMEOUT_MS
-        self._use({_TIMEOUT: str(timeout_ms), **producer})
+        self._set_producer_settings({_TIMEOUT: str(timeout_ms), **producer})
         jvm_frame: Any = frame.selectExpr(*_columns(covered))._jdf
         rows = jvm_frame.queryExecution().toRdd().toJavaRDD()
         most = len(self._ids) if covered.names else 1
@@ -107,7 +107,7 @@ class TaskTransactions:
         write = self._jvm.io.headrace.TransactionalWrite(json.dumps(self._plan(covered)))
         return self._written(rows.mapPartitions(write).collect())
 
-    def _use(self, producer: Mapping[str, str]) -> None:
+    def _set_producer_settings(self, producer: Mapping[str, str]) -> None:
         interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
         settings = {**ONE_REQUEST, **producer, "enable.idempotence": "true", "acks": "all", "interceptor.classes": interceptors}
         if settings != self._settings:
@@ -124,7 +124,7 @@ class TaskTransactions:
         return {
             "run": self._run,
             "settings": self._settings,
-            "writers": [(id_, *producer) for id_, producer in zip(self._ids, self._known, strict=True)],
+            "writers": [(id_, *producer) for id_, producer in zip(self._ids, self._producers, strict=True)],
             "names": len(covered.names),
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
             "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
@@ -136,7 +136,7 @@ class TaskTransactions:
         sizes: list[int] = []
         for result in results:
             writer, producer, epoch, counts, keys = json.loads(result)
-            self._known[writer] = (producer, epoch)
+            self._producers[writer] = (producer, epoch)
             sizes += counts
             parts += [tuple(json.loads(key)) for key in keys]
         return Written(frozenset(parts), sizes)
@@ -150,7 +150,7 @@ def _columns(covered: CoveredRecords) -> list[str]:
 
 
 def _key(part: Part) -> str:
-    """As Jackson writes a list of texts."""
+    """The JSON of a list of texts, in Jackson's format."""
     return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
 
 
