@@ -1,1 +1,1 @@
-"""What a connector is, and the connectors: one folder for each."""
+"""The base classes of connectors, and headrace's connectors, one folder for each."""

@@ -1,9 +1,9 @@
-"""What a connector is.
+"""The base classes of connectors and tasks.
 
-A *connector* looks at the outside system and cuts the work into task configurations; it runs on one worker, in the driver, and
-touches no record. A source's *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what its
-progress means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the runtime's
-(`headrace.runtime`), the same for every connector. What a sink's task is stands in `headrace.connectors.sink`.
+A *connector* inspects the outside system and divides the work into task configurations; it runs on one worker, in the driver,
+and touches no record. A source's *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what
+its progress means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the
+runtime's (`headrace.runtime`), the same for every connector. What a sink's task is stands in `headrace.connectors.sink`.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ def _no_offsets(partitions: Sequence[SourcePartition]) -> Sequence[SourceOffset 
 
 @dataclass(frozen=True)
 class ConnectorContext:
-    """What a running connector may ask of the worker."""
+    """The worker's interface for a running connector."""
 
     name: str
     """The connector's name."""
     request_reconfiguration: Callable[[], None]
-    """Ask for `task_configs` to be called again, from any thread."""
+    """Request task reconfiguration: `task_configs` is called again. For any thread."""
     raise_error: Callable[[Exception], None]
-    """Tell that the connector cannot continue; it becomes FAILED with this error as its trace."""
+    """Report an error that ends the connector; it becomes FAILED with this error as its trace."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the connector is being stopped; a `start` that waits for something should wait for this as well."""
     stored: Stored = _no_offsets
-    """A source's stored offsets for these partitions, in their order, whenever it asks."""
+    """Reads a source's stored offsets for these partitions, in their order."""
     metrics: PluginMetrics = field(default_factory=PluginMetrics)
     """Where it registers metrics of its own (KIP-877)."""
 
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a running task may know."""
+    """The worker's interface for a running task."""
 
     connector: str
     """The connector's name."""
     task: int
-    """Its own number, from 0."""
+    """The task's number, from 0."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when it is being stopped."""
     tasks: int = 1
@@ -79,7 +79,7 @@ class TaskContext:
     stored: Stored = _no_offsets
     """As a connector's."""
     own_transactions: bool = False
-    """Whether the task itself says where a batch ends (`transaction.boundary=connector`)."""
+    """Whether the task defines transaction boundaries (`transaction.boundary=connector`)."""
     metrics: PluginMetrics = field(default_factory=PluginMetrics)
     """Where it registers metrics of its own (KIP-877)."""
 
@@ -128,7 +128,7 @@ class Connector(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """End every thread and client. Called once, also after a `start` that failed."""
+        """Stop every thread and client. Called once, also after a failed `start`."""
 
     @property
     def task_class_name(self) -> str:
@@ -145,7 +145,7 @@ class SourceConnector(Connector):
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
-        """Agree to offsets that an administrator sets (None: removes) while the connector is stopped (KIP-875).
+        """Validate offsets that an administrator sets (None: removes) while the connector is stopped (KIP-875).
 
         Returns whether the connector's offsets are all in Connect's store. Raises ConnectError for what cannot be right.
         """
@@ -184,7 +184,7 @@ def _no_check() -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one batch covers."""
+    """The progress of one batch."""
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
     """The Connect offset of each source partition that advanced, to be stored once the batch is written."""
@@ -203,7 +203,7 @@ class Progress:
 
 
 class Task(ABC):
-    """What all tasks have in common: one instance lives from `start` to `stop`."""
+    """Base of all tasks: one instance lives from `start` to `stop`."""
 
     shutdown_wait_s: float = math.inf
     """Longest wait for the batch in flight when the task is stopped; the worker's own limit counts as well."""
@@ -213,14 +213,14 @@ class Task(ABC):
 
     @abstractmethod
     def start(self, props: Props) -> None:
-        """Take the task configuration; make clients. Raises a HeadraceError to become FAILED."""
+        """Start with the task configuration; create clients. Raises a HeadraceError to become FAILED."""
 
     def stop(self) -> None:  # noqa: B027 - most tasks have nothing to end
-        """End clients. Called once, also after a `start` that failed."""
+        """Close clients. Called once, also after a failed `start`."""
 
 
 class OffsetTask(Task):
-    """What streaming and polling source tasks have in common: Connect's store has their offsets."""
+    """Base of source tasks whose offsets are in Connect's store."""
 
     renews_topics: ClassVar[bool] = False
     """Whether a topic that is deleted while records are written to it is created again, as it was at first."""
@@ -233,7 +233,7 @@ class OffsetTask(Task):
         """Called after the offsets of a batch are stored. Must neither block for long nor raise."""
 
     def measures(self) -> Iterable[Measured]:
-        """What the task itself measures, as it is now. Called on any thread; must neither wait nor raise."""
+        """The current values of the task's own metrics. Called on any thread; must neither wait nor raise."""
         return ()
 
 
@@ -246,11 +246,11 @@ class SourceTask(OffsetTask):
 
     @abstractmethod
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
-        """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
+        """Open the stream at the stored offsets; None if there is nothing to read (called again after a pause)."""
 
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
-        """What a batch means, from Spark's own offset JSON before (None: the beginning of the stream) and after it."""
+        """The progress of a batch, from Spark's offset JSON before (None: the beginning of the stream) and after it."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Stream:
     after: str | None = None
     """The query's first batch begins after this offset, in Spark's own JSON; None: where the source begins."""
     interval_ms: int | None = None
-    """How often the source is asked for news; None: as often as can be."""
+    """The interval of batches; None: without pause."""
 
 
 class StoredOffsets:
@@ -274,11 +274,11 @@ class StoredOffsets:
         self._by_key = {partition_key(p): o for p, o in entries if o is not None}
 
     def get(self, partition: SourcePartition) -> SourceOffset | None:
-        """The offset stored for this source partition, None if there is none."""
+        """The stored offset of this source partition, None if there is none."""
         return self._by_key.get(partition_key(partition))
 
     def after(self, offsets: Offsets) -> StoredOffsets:
-        """These offsets once some were stored again."""
+        """The offsets after further ones were stored."""
         later = StoredOffsets(offsets)
         later._by_key = {**self._by_key, **later._by_key}
         return later
@@ -291,7 +291,7 @@ def partition_key(partition: SourcePartition) -> tuple[tuple[str, Any], ...]:
 
 @dataclass(frozen=True)
 class Poll:
-    """One answer of a polling task: a bounded DataFrame, how its columns make up a record, and what it covers."""
+    """The result of a poll: a bounded DataFrame, its record columns, and its progress."""
 
     frame: DataFrame
     record: RecordColumns
@@ -300,7 +300,7 @@ class Poll:
 
 
 class PollingSourceTask(OffsetTask):
-    """A task that is asked for the next records, for systems that have no streaming source in Spark.
+    """A task that is polled for records, for systems without a streaming source in Spark.
 
     Life: `start` → (`partitions` → `poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.
     """
@@ -309,4 +309,4 @@ class PollingSourceTask(OffsetTask):
 
     @abstractmethod
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The records after the stored offsets; None if there are none now (asked again after `poll_interval_s`)."""
+        """The records after the stored offsets; None if there are none now (called again after `poll_interval_s`)."""

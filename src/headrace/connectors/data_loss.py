@@ -1,4 +1,4 @@
-"""What a source no longer has although it was to be read, or was read: as a value, in words, and as a record. Pure."""
+"""Data losses of a source: records deleted before or after they were read; as values, in words, and as records. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.kafka.groups import Partition
 
 Policy = Literal["fail", "rewind", "continue"]
 Reason = Literal["recreated", "expired", "truncated"]
-_TOLD = 5  # partitions that a sentence names
+_MAX_NAMED = 5  # partitions that a sentence names
 
 
 class ReadPosition(NamedTuple):
@@ -22,7 +22,7 @@ class ReadPosition(NamedTuple):
 
 
 class PartitionLog(NamedTuple):
-    """What there is of a partition: its first offset, the one after its last, and the id of its topic (None: not known)."""
+    """The log of a partition: first offset, end offset, and the id of its topic (None: unknown)."""
 
     begin: int
     end: int
@@ -47,9 +47,9 @@ class Loss:
     last: int | None
     """`first`, `last`: the offsets (last None: not known)."""
     stored: ReadPosition
-    """What was stored."""
+    """The stored position."""
     log: PartitionLog
-    """What there is."""
+    """The current log."""
     policy: Policy
     """What was asked for."""
     resumed: int | None
@@ -57,11 +57,11 @@ class Loss:
 
     @property
     def records(self) -> int:
-        """How many offsets the range has, as far as that is known: 0 where it is not."""
+        """The number of offsets in the range; 0 if unknown."""
         return 0 if self.last is None else self.last - self.first + 1
 
     def fields(self) -> dict[str, Any]:
-        """What the log and the topic of losses say."""
+        """The fields for the log and the topic of losses."""
         topic, partition = self.partition
         return {
             "topic": topic,
@@ -97,7 +97,9 @@ class DataLossError(ConnectError):
     """A task cannot continue because its source has lost records, which are in `losses`."""
 
     def __init__(self, losses: Sequence[Loss]) -> None:
-        text = "; ".join(map(str, losses[:_TOLD])) + (f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else "")
+        text = "; ".join(map(str, losses[:_MAX_NAMED])) + (
+            f"; and {len(losses) - _MAX_NAMED} more" if len(losses) > _MAX_NAMED else ""
+        )
         super().__init__(
             f"The source cluster has lost records of {text}. To resume, set source.data.loss to 'rewind' (copy from the "
             "beginning of what is there) or 'continue' (with what is there), or stop the connector and alter its offsets."

@@ -1,4 +1,4 @@
-"""What a task is whose records the data plane moves, one by one, from partitions of a Kafka cluster or lines of files."""
+"""Tasks whose records the data plane copies one by one, from partitions of a Kafka cluster or lines of files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ReadBatch = Callable[["SparkSession", Mapping[Partition, tuple[int, int]]], "Dat
 
 @dataclass(frozen=True)
 class FeedSource:
-    """What a task reads, from which offsets on, and how the columns of a lane make up a record."""
+    """The source of a feed: partitions, start offsets, and the record columns of a lane."""
 
     positions: Mapping[Partition, int]
     """The first offset to read of each source partition."""
@@ -39,9 +39,9 @@ class FeedSource:
     partition_counts: Mapping[str, int] | None = None
     """If not None, `RecordColumns.partition` counts only for topics that have exactly this many partitions."""
     initial: Offsets = ()
-    """Offsets to store at once, so that a position that was looked up is never looked up twice."""
+    """Offsets to store at once, so that a looked-up position is used after a restart, too."""
     losses: Sequence[Loss] = ()
-    """What the source has lost since the offsets were stored, to be written down before anything else."""
+    """Losses of the source since the offsets were stored, to be recorded first."""
     batch_max_records: int = 500_000
     """The most records of a batch, for a chain that cannot go record by record."""
     files: bool = False
@@ -51,7 +51,7 @@ class FeedSource:
 
 
 class FeedOwner(ABC):
-    """What the run of a feed asks of the task that it is for."""
+    """The interface of a task for the run of its feed."""
 
     context: TaskContext
     offset_field: ClassVar[str] = "offset"
@@ -61,7 +61,7 @@ class FeedOwner(ABC):
 
     @abstractmethod
     def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
-        """The Connect offsets that say that everything before these offsets is copied."""
+        """The Connect offsets of these positions: everything before them is copied."""
 
     def check(self, topics: Collection[str]) -> None:  # noqa: B027 - most have nothing to do
         """Raise RetriableError if one of these source topics is another one than when it was opened.
@@ -91,7 +91,7 @@ class FeedOwner(ABC):
         return None
 
     def silent_since_ms(self) -> int | None:
-        """Since when (epoch ms) what is read from has given no answer when `behind` asked it; None: it does, or is not asked."""
+        """Since when (epoch ms) the source has not answered `behind`; None: it answers, or is not asked."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""What the options of SparkSource and SparkSink have in common: those of the data source, and rules between several."""
+"""The common options of SparkSource and SparkSink: those of the data source, and rules between options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FormatConfig(Config):
         return {name.lower() for name in self.originals_with_prefix("option.")}
 
     def problems(self) -> dict[str, str]:
-        """What is wrong although the options are valid one by one: option → sentence."""
+        """Errors between options that are valid one by one: option → sentence."""
         return {}
 
     def check(self) -> None:

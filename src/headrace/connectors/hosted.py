@@ -12,23 +12,27 @@ from headrace.connectors.base import Measured, Offsets, PollingSourceTask, Props
 
 @dataclass(frozen=True)
 class Conversion:
-    """What makes the bytes of hosted records: `class`, `location` (None: Kafka Connect's own) and `props` of each converter."""
+    """The converters and transforms of hosted records.
+
+    Converters: `class`, `location` (None: Kafka Connect's own) and `props`.
+    """
 
     key: Mapping[str, Any]
-    """Of keys."""
+    """Converter of keys."""
     value: Mapping[str, Any]
-    """Of values."""
+    """Converter of values."""
     header: Mapping[str, Any]
-    """Of header values."""
+    """Converter of header values."""
     stages: Sequence[Mapping[str, Any]] = ()
-    """What changes the records before: `alias`, `class`, `location` and `props` of each transform, its `predicate` (the same of
-    that, or None) and `negate`."""
+    """Transforms before the converters: `alias`, `class`, `location` and `props` of each, its `predicate` (likewise, or None)
+    and `negate`.
+    """
     tolerant: bool = False
     """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
     secrets: Sequence[str] = ()
-    """Of the settings of the stages and converters, which errors are not to say."""
+    """Secrets in settings of the stages and converters, hidden in errors."""
     heap: str | None = None
-    """Of the JVM of its own that the task runs in; None: it runs in the worker's."""
+    """Heap of the task's own JVM; None: it runs in the worker's JVM."""
     retry: Mapping[str, int] = field(default_factory=dict)
     """`timeout` and `delay` for what throws a RetriableException. Empty where Kafka Connect's own classes read the settings."""
 
@@ -38,13 +42,13 @@ class HostedClients:
     """Settings of what a task in Kafka Connect's own classes makes itself, under Java's names."""
 
     settings: Props
-    """The connector's own that say what becomes of records that fail, and which topics are created."""
+    """The connector's settings of error handling and topic creation."""
     producer: Props
-    """Of what writes the records of a source, or the dead letters of a sink."""
+    """Settings of the producer of a source's records, or of a sink's dead letters."""
     admin: Props
-    """Of what creates topics."""
+    """Settings of the admin client that creates topics."""
     consumer: Props = field(default_factory=dict)
-    """Of a sink's consumer, with its group."""
+    """Settings of a sink's consumer, with its group."""
     store: Callable[[Offsets], None] | None = None
     """Returns once these offsets of a source are stored."""
 
@@ -54,7 +58,7 @@ class HostedState:
     """How a task in Kafka Connect's own classes is."""
 
     topics: frozenset[str]
-    """Topics that it has had records of since the last look."""
+    """Topics with records since the last poll of the state."""
     figures: Mapping[str, float]
     """Kafka Connect's metrics of the task, by name."""
 
@@ -74,12 +78,12 @@ class HostedTask(Task):
         """The state of the task, after waiting a little. Raises the error with which it has failed."""
 
     def measures(self) -> Iterable[Measured]:
-        """What the task itself measures, as it is now. Called on any thread; must not raise."""
+        """The current values of the task's own metrics. Called on any thread; must not raise."""
         return ()
 
     @abstractmethod
     def end(self, timeout_s: float) -> None:
-        """Have it commit and end within `timeout_s`; after that nothing of it counts."""
+        """Commit and stop within `timeout_s`; afterwards its offsets are ignored."""
 
 
 class HostedPoll(PollingSourceTask):

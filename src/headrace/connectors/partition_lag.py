@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """Of one partition of the source; None is for what is not known."""
+    """The lag of one partition of the source; None: unknown."""
 
     topic: str
     partition: int
     task: int | None
     """`topic`, `partition`, `task`: which, and the number of the task that copies it (None: none does now)."""
     offset: int | None
-    """Of the last record that is delivered and stored as such."""
+    """Offset of the last delivered record, as stored."""
     end_offset: int | None
     """The one after the last record that can be read."""
     lag: int | None
     """Records in between."""
     timestamp: int | None = None
-    """Of the record at `offset`, in epoch ms."""
+    """Timestamp of the record at `offset`, in epoch ms."""
     freshness_ms: int | None = None
     """The age of the oldest record that is not delivered yet, 0 if all are."""

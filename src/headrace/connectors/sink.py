@@ -1,4 +1,4 @@
-"""What a sink is: a connector that Kafka's records are handed to, batch by batch, as DataFrames.
+"""The base classes of sinks: connectors that get Kafka's records in batches, as DataFrames.
 
 Reading the topics, converting, transforming, dead letters and the offsets of the consumer group are the runtime's
 (`headrace.runtime`), the same for every sink. A sink's task says in which form it wants the records, and has Spark write them.
@@ -93,7 +93,7 @@ class KafkaTarget:
     Raises RetriableError, KafkaFailure.
     """
     renew: Callable[[str, int], bool]
-    """The same for a topic that existed; returns whether it was created again."""
+    """Recreates a deleted topic, with as many partitions; returns whether it was recreated."""
     look_up: Callable[[str], DestinationTopic]
     """Describes a topic that exists."""
     topic: Callable[[str], str]

@@ -1,4 +1,4 @@
-"""What a source connector may change of a topic that is about to be created for it (KIP-158, its earlier revision)."""
+"""The settings of a new topic, which a source connector may change (KIP-158, its earlier revision)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TopicSettings:
     """The settings of a topic that does not exist yet."""
 
     name: str
-    """Its final name, after the transforms."""
+    """The final topic name, after the transforms."""
     partitions: int
     """How many; -1: the broker's default."""
     replication_factor: int
@@ -21,5 +21,5 @@ class TopicSettings:
     """Topic-level settings, such as `cleanup.policy`; for all others the broker's defaults count."""
 
     def with_configs(self, configs: Mapping[str, str]) -> Self:
-        """The same with these topic-level settings besides, or in the place of, those it has."""
+        """The settings with these topic-level settings added or replaced."""
         return replace(self, configs={**self.configs, **configs})

@@ -125,13 +125,15 @@ class Delivery:
         """
         counts.begin()
         while self._watch.renewed:
-            self._writer.known.pop(self._watch.renewed.pop(), None)  # recreated by its creation rule, whatever created it before
+            self._writer.descriptions.pop(
+                self._watch.renewed.pop(), None
+            )  # recreated by its creation rule, whatever created it before
         if "failure" in frame.columns:
             self._dead_letters()
         topics = self._new_topics(frame, progress, routing.destination)
         if self._exactly is not None:
             self._exactly.check(topics)
-        for topic in sorted(topics - self._writer.known.keys()):
+        for topic in sorted(topics - self._writer.descriptions.keys()):
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)
         failures = None
@@ -191,16 +193,18 @@ class Delivery:
         if destination is None or progress.topics is None:
             return topics_in(good)
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}
-        return topics_in(good, [t for t in candidates if t not in self._writer.known or not self._ports.is_active(t)])
+        return topics_in(good, [t for t in candidates if t not in self._writer.descriptions or not self._ports.is_active(t)])
 
     def _written_to(self, topics: set[str], progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The known topics that the batch may have records for."""
         if destination is None or progress.topics is None:
             return topics
-        return {name for topic in progress.topics if (name := destination(topic)) in self._writer.known and name is not None}
+        return {
+            name for topic in progress.topics if (name := destination(topic)) in self._writer.descriptions and name is not None
+        }
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters
-        if letters is not None and letters.topic not in self._writer.known:
+        if letters is not None and letters.topic not in self._writer.descriptions:
             self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
             self._writer.learn(letters.topic)

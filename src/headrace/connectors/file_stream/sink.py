@@ -90,7 +90,7 @@ class FileStreamSinkConnector(SinkConnector):
 
     @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Agree: there are no offsets but the group's."""
+        """Accept any: the only offsets are the group's."""
         return True
 
     def start(self, props: Props) -> None:

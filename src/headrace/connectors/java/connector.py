@@ -1,4 +1,4 @@
-"""Connectors in Java, seen from headrace: each call is one of the Java class, which answers as in Kafka Connect."""
+"""Adapters of connectors in Java: each call is a call of the Java class, as in Kafka Connect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class JavaConnector(JavaPlugin):
-    """What connectors in Java of both directions have in common."""
+    """Base of source and sink connectors in Java."""
 
     task_base: ClassVar[type[Any]]
 
@@ -63,9 +63,9 @@ class JavaConnector(JavaPlugin):
 
     @classmethod
     def measures(cls, connector: str, task: int, host: PluginHost) -> list[Measured]:
-        """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task.
+        """The own metrics of a task's plugins (KIP-877); the first task includes the connector's.
 
-        host: that of the task; one that does not answer leaves out what it has.
+        host: of the task; its metrics are left out if it does not answer.
         """
         hosts = {host, *(host_process.running(connector) or [cls.host])} if task == 0 else {host}
         numbers = {str(task), None} if task == 0 else {str(task)}
@@ -73,7 +73,7 @@ class JavaConnector(JavaPlugin):
 
     @classmethod
     def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:
-        """What the class answers to offsets that are to be altered. Raises ConnectError for those that cannot be right."""
+        """The class's result for offsets to alter. Raises ConnectError for invalid ones."""
         try:
             return cls.ask("alterOffsets", props=dict(config), changes=changes)
         except PluginError as error:
@@ -102,7 +102,7 @@ class JavaConnector(JavaPlugin):
         return self._task_class
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """What the instance says."""
+        """The task configurations of the instance."""
         with hiding(self._passwords):
             return self._host.ask("connector.taskConfigs", id=self._id, most=max_tasks)
 
@@ -130,17 +130,17 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
 
     @classmethod
     def exactly_once_support(cls, props: Props) -> bool | None:
-        """What the class says about this configuration."""
+        """The class's validation of this configuration."""
         return cls.ask("exactlyOnce", props=dict(props))
 
     @classmethod
     def defines_transactions(cls, props: Props) -> bool:
-        """What the class says about this configuration."""
+        """The class's validation of this configuration."""
         return bool(cls.ask("definesTransactions", props=dict(props)))
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
-        """What the class answers; it raises ConnectError for offsets that cannot be right."""
+        """The result of the class; it raises ConnectError for invalid offsets."""
         return cls._agreed(config, [[json.dumps(partition), json.dumps(offset)] for partition, offset in changes])
 
 
@@ -151,7 +151,7 @@ class JavaSinkConnector(JavaConnector, SinkConnector):
 
     @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """What the class answers; it raises ConnectError for offsets that cannot be right."""
+        """The result of the class; it raises ConnectError for invalid offsets."""
         return cls._agreed(config, [[topic, partition, offset] for (topic, partition), offset in offsets.items()])
 
     def start(self, props: Props) -> None:

@@ -1,4 +1,4 @@
-"""A task in Java that Kafka Connect's own classes run, with a thread and clients of its own; this looks after it."""
+"""A task in Java that Kafka Connect's own classes run, with their own thread and clients; this class supervises it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ cost. What has ended a task is known at once all the same."""
 
 
 class OfConnector:
-    """What each task in Java knows: the adapter of its connector's class."""
+    """Base of tasks in Java, with the adapter of the connector's class."""
 
     connector: ClassVar[Any]
 
@@ -111,7 +111,7 @@ class JavaTask(OfConnector, HostedTask):
         return HostedState(frozenset(state["topics"]), state["figures"])
 
     def measures(self) -> Iterable[Measured]:
-        """What its plugins measure themselves."""
+        """The own metrics of its plugins."""
         return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     def end(self, timeout_s: float) -> None:
@@ -135,5 +135,5 @@ class JavaTask(OfConnector, HostedTask):
         self._host.release()
 
     def stop(self) -> None:
-        """The same for a task that has failed."""
+        """Stop a task that has failed."""
         self.end(0)

@@ -64,9 +64,9 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
         self._to = 0
         self._props: Props = {}
-        self._started = False  # whether the host has been told to start it
-        self._at_work = False  # whether it has started, as the host has said
-        self._retries_here = 0  # of the present Java task
+        self._started = False  # whether the host was requested to start it
+        self._at_work = False  # whether the host has started it
+        self._retries = 0  # of the present Java task
         self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
@@ -86,7 +86,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
                 pass
 
     def as_kafka_task(self) -> HostedTask:
-        """The same task, run by Kafka Connect's own classes."""
+        """The task run by Kafka Connect's own classes instead."""
         return JavaTask.of(self.connector)(self.context)
 
     def convert_by(self, conversion: Conversion) -> None:
@@ -98,7 +98,10 @@ class JavaPolledTask(OfConnector, HostedPoll):
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The next range; None if there is none for 30 s, or the task is to stop. Raises PluginError for what it throws."""
+        """The next range; None if there is none for 30 s, or if the task stops.
+
+        Raises PluginError for an exception of the task.
+        """
         if self._unsettled and self.context.exactly_once:
             self._restart_java_task()
         self._begin()
@@ -107,8 +110,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
         wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `wake_up` then
         with hiding(self._passwords):
             cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=wait_ms)
-        self.retries += cut["retries"] - self._retries_here
-        self._retries_here = cut["retries"]
+        self.retries += cut["retries"] - self._retries
+        self._retries = cut["retries"]
         if cut["to"] == cut["from"]:
             return None
         self._to, self._unsettled = cut["to"], True
@@ -123,7 +126,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._host.ask("task.acknowledge", id=self._id, to=self._to)
 
     def measures(self) -> Iterable[Measured]:
-        """What its plugins measure themselves."""
+        """The own metrics of its plugins."""
         return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     def wake_up(self) -> None:
@@ -153,10 +156,10 @@ class JavaPolledTask(OfConnector, HostedPoll):
         return self._at_work
 
     def _restart_java_task(self) -> None:
-        """Restart the Java task: only the stored offsets say what has been committed."""
+        """Restart the Java task, so that it resumes at the stored offsets."""
         self.stop()
         self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
-        self._unsettled, self._retries_here = False, 0
+        self._unsettled, self._retries = False, 0
 
     def _begin(self) -> None:
         if self._started:

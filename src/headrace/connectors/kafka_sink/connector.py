@@ -25,10 +25,10 @@ class KafkaSinkConnector(SinkConnector):
 
     @classmethod
     def copy_of(cls, config: Props, topic: str) -> str:
-        """Its name after the prefix."""
+        """The topic name after the prefix."""
         return KafkaSinkConfig(config).destination_topics_prefix + topic
 
     @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Agree: there are no offsets but the group's."""
+        """Accept any: the only offsets are the group's."""
         return True

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_ASK_S = 30.0
+_REQUEST_TIMEOUT_S = 30.0
 
 
 class KafkaSinkTask(SinkTask):
@@ -39,7 +39,7 @@ class KafkaSinkTask(SinkTask):
     """
 
     def start(self, props: Props) -> None:
-        """Take the configuration; the target cluster is first asked when there is something to write. Raises ConfigError."""
+        """Read the configuration; the target cluster is contacted at the first write. Raises ConfigError."""
         self._config = KafkaSinkConfig(props)
         self._admin = shared(ADMIN.settings(props))
         self._producer = PRODUCER.settings(props)
@@ -98,23 +98,23 @@ class KafkaSinkTask(SinkTask):
     def _new(self, frame: DataFrame, batch: SinkBatch) -> Iterable[str]:
         """The topics that have records in the batch and are not known yet."""
         if batch.topics is None:
-            return topics_in(frame) - self._writer.known.keys()
+            return topics_in(frame) - self._writer.descriptions.keys()
         names = {self._config.destination_topics_prefix + topic for topic in batch.topics}
-        return topics_in(frame, names - self._writer.known.keys())
+        return topics_in(frame, names - self._writer.descriptions.keys())
 
     def _learn(self, topic: str, partitions: int) -> None:
-        """Have a topic described, created if it has to be; one that somebody else is to create is unknown until it is there."""
+        """Describe a topic, after creating it if allowed; otherwise it is unknown until it exists."""
         if self._ensure(topic, partitions):
             self._writer.learn(topic)
 
     def _ensure(self, topic: str, partitions: int) -> bool:
-        """Whether a topic exists, created if it may be; else the cluster is asked for it, which may create it."""
+        """Whether a topic exists; it is created if allowed, else its metadata is requested, so that the cluster may create it."""
         if self._admin.describe(topic) is not None:
             return True
         if self._config.destination_topics_create:
             return self._create(topic, partitions)
         log.info("sink.topic.missing", topic=topic, hint="create it, or set destination.topics.create=true")
-        self._admin.request_topic(topic, _ASK_S)
+        self._admin.request_topic(topic, _REQUEST_TIMEOUT_S)
         return self._admin.describe(topic) is not None
 
     def _renew(self, topic: str, partitions: int) -> bool:

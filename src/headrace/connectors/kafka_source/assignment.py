@@ -49,7 +49,7 @@ def encode(partitions: Sequence[LeaderTopicPartition]) -> str:
 
 
 def decode(text: str) -> list[LeaderTopicPartition]:
-    """The reverse of `encode`. Raises ConfigError for what it never gives."""
+    """The reverse of `encode`. Raises ConfigError for other texts."""
     return [_decode(part, text) for part in text.split(",")] if text else []
 
 

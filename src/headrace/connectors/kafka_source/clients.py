@@ -9,7 +9,7 @@ from headrace.kafka.client_settings import ClientTable, all_settings
 
 CONSUMER_PREFIX = "connector.consumer."
 _NO_CLIENT_SETTING = re.compile(r"topic\.whitelist|data\.loss(\..*)?|(key|value)\.converter(\..*)?")
-"""What begins with `source.` and still is no setting of a client."""
+"""Options with the prefix `source.` that are not client settings."""
 
 CONSUMER_DEFAULTS: Mapping[str, str] = {
     "auto.offset.reset": "earliest",

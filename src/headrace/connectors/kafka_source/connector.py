@@ -46,7 +46,7 @@ class KafkaSourceConnector(SourceConnector):
 
     @classmethod
     def copy_of(cls, config: Props, topic: str) -> str:
-        """Its name after the prefix."""
+        """The topic name after the prefix."""
         return KafkaSourceConfig(config).destination_topics_prefix + topic
 
     @classmethod
@@ -56,7 +56,7 @@ class KafkaSourceConnector(SourceConnector):
 
     @classmethod
     def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag]:
-        """Of the partitions that the tasks have, or, if there are none, of those that have offsets. Raises KafkaFailure."""
+        """The lag of the tasks' partitions, or, without tasks, of partitions with offsets. Raises KafkaFailure."""
         assigned = {(p.topic, p.partition): n for n, task in enumerate(tasks) for p in decode(task[TASK_PARTITIONS])}
         copied = copied_of(assigned, offsets, KafkaSourceConfig(config).auto_offset_reset == "earliest")
         return behind(CONSUMER.settings(config), ADMIN.settings(config), copied, ages)

@@ -38,7 +38,7 @@ class LagGroupCommitter:
 
     @classmethod
     def of(cls, config: KafkaSourceConfig, admin: Admin) -> LagGroupCommitter | None:
-        """The committer that the configuration asks for; None if it asks for none (no group, or auto commit off)."""
+        """The configured committer; None without a group, or with auto commit off."""
         if not config.enable_auto_commit or not config.group_id:
             return None
         return cls(admin, config.group_id)

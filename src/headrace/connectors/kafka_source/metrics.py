@@ -21,11 +21,11 @@ class PartitionMetrics:
     records: int = 0
     bytes: int = 0
     age: Mapping[str, float] | None = None
-    """Of the records when they were read."""
+    """Ages of records when they were read."""
     latency: Mapping[str, float] | None = None
-    """Of the records when their copies were acknowledged."""
+    """Ages of records when their copies were acknowledged."""
     counted: PartitionUpdate | None = None
-    """The update before, whose totals begin again with each feed."""
+    """The previous update; its totals restart with each feed."""
 
     def after(self, update: PartitionUpdate) -> PartitionMetrics:
         """With what has come since the update before."""

@@ -21,8 +21,8 @@ TIMEOUT = (
     "Timeout while waiting for AdminClient to return topic list. This likely indicates a (possibly transient) connection issue, "
     "but could be an indicator that the timeout is set too low."
 )
-_LOOK_UP_S = 0.1
-_GRACE_S = 1.0  # the client itself gives up first, and says more about why
+_LIST_TIMEOUT_S = 0.1
+_GRACE_S = 1.0  # the client's own time-out is shorter, with a better message
 
 Partitions = frozenset[LeaderTopicPartition]
 TopicLister = Callable[[float], Mapping[str, TopicInfo]]
@@ -30,7 +30,7 @@ TopicLister = Callable[[float], Mapping[str, TopicInfo]]
 
 @dataclass(frozen=True)
 class TopicMonitorSettings:
-    """What to watch, and how."""
+    """The topics to watch, and the interval."""
 
     whitelist: re.Pattern[str]
     """Matches whole names of topics."""
@@ -63,7 +63,9 @@ class PartitionMonitor:
     """Lists topics on a thread of its own, once at the start and then after every pause, until it is stopped."""
 
     def __init__(self, list_topics: TopicLister, watch: TopicMonitorSettings, on_change: Callable[[], None]) -> None:
-        """list_topics: gives the topics of the source cluster within the seconds it gets; on_change: called on the thread."""
+        """list_topics: returns the topics of the source cluster within a time-out in seconds; on_change: called on the monitor's
+        thread.
+        """
         self._list_topics, self._watch, self._on_change = list_topics, watch, on_change
         self._partitions: Partitions | None = None
         self._first_error: Exception | None = None
@@ -72,7 +74,7 @@ class PartitionMonitor:
 
     @property
     def partitions(self) -> Partitions:
-        """What was found last. Raises ConnectError before the first listing."""
+        """The last listing. Raises ConnectError before the first one."""
         if self._partitions is None:
             raise ConnectError("The topics of the source cluster are not known yet.")
         return self._partitions
@@ -84,8 +86,8 @@ class PartitionMonitor:
         """
         self._thread.start()
         waited = 0.0
-        while not self._first_done.wait(_LOOK_UP_S):
-            waited += _LOOK_UP_S
+        while not self._first_done.wait(_LIST_TIMEOUT_S):
+            waited += _LIST_TIMEOUT_S
             if stopping is not None and stopping.is_set():
                 return
             if waited >= self._watch.timeout_s + _GRACE_S:

@@ -18,7 +18,7 @@ from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import failure
 from headrace.kafka.groups import Partition
 
-_TIMEOUT_S = 5.0  # of each request: what is away is named while somebody looks
+_TIMEOUT_S = 5.0  # of each request: an unavailable cluster is reported to the user soon
 _READ_S, _POLL_S = 3.0, 0.2
 _AT_ONCE = 100
 # One batch of records of each partition, and no group: what is read is not kept.
@@ -97,7 +97,7 @@ def _aged(partition_lag: PartitionLag, last: int | None, waiting: int | None, no
 def _times(
     settings: Mapping[str, str], lags: Mapping[Partition, tuple[PartitionLag, PartitionLog]]
 ) -> dict[Partition, tuple[int | None, int | None]]:
-    """The timestamps of the last record that is copied and of the first that is not, for as many as answer in time."""
+    """The timestamps of the last copied record and of the first one that is not, for partitions that answer in time."""
     consumer_settings = {
         name: value for name, value in settings.items() if not name.startswith(("group.", "max.partition.", "fetch."))
     }

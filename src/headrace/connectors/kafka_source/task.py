@@ -65,9 +65,9 @@ class KafkaSourceTask(FeedTask):
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
-        self._gone: set[str] = set()  # topics that were deleted, and are not there again
+        self._deleted_topics: set[str] = set()  # topics that were deleted, and are not there again
         self._leaderless: set[Partition] = set()
-        self._away = False  # whether the source cluster could not be reached at the last look
+        self._unavailable = False  # whether the last check could not reach the source cluster
         self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagGroupCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -85,7 +85,7 @@ class KafkaSourceTask(FeedTask):
         if not start.positions:
             return None
         self._copied = dict(start.positions)
-        self._gone.clear()
+        self._deleted_topics.clear()
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return FeedSource(
@@ -106,11 +106,11 @@ class KafkaSourceTask(FeedTask):
         return self._admin.partition_offsets(list(positions), "latest", _TIMEOUT_S, read_committed=committed)
 
     def behind(self) -> dict[str, int] | None:
-        """How many records of each partition are still to be copied; None if the source cannot be asked now."""
+        """The lag of each partition in records; None if the source does not answer now."""
         return behind(self._admin, dict(self._copied))
 
     def silent_since_ms(self) -> int | None:
-        """Since when the source has given no answer."""
+        """Since when (epoch ms) the source has not answered; None: it answers."""
         return latest_offsets(self._admin).silent_since_ms
 
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
@@ -121,10 +121,10 @@ class KafkaSourceTask(FeedTask):
         latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
         if self._consumer.get("isolation.level") == "read_committed":
             readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
-        stored_positions = self._known(stored)
+        stored_positions = self._stored_positions(stored)
         logs = {p: PartitionLog(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
         losses = find(stored_positions, logs, cast("Policy", self._config.source_data_loss))
-        self.check({loss.partition[0] for loss in losses})  # ids were asked for first: these may be the offsets of others
+        self.check({loss.partition[0] for loss in losses})  # ids were read first: these may be offsets of recreated topics
         resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
         if len(resumed) < len(losses):
             raise DataLossError(losses)
@@ -140,13 +140,13 @@ class KafkaSourceTask(FeedTask):
                 self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
         return start, losses
 
-    def _known(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
+    def _stored_positions(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
         """Where each partition is to continue: by its stored offset, or else by where this task has begun before."""
         positions = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
         return self._begun | {p: position for p, position in positions.items() if position is not None}
 
     def _record_key(self) -> Hashable:
-        """What `_record` depends on."""
+        """The settings that `_record` depends on."""
         config = self._config
         return (*self._kinds().items(), config.include_message_headers, config.destination_partition == "partitioner")
 
@@ -188,24 +188,24 @@ class KafkaSourceTask(FeedTask):
             log.warning("source.check.failed", cause=str(error))
 
     def needs_reopening(self) -> bool:
-        """Warn of topics that were deleted, partitions without a leader, and a cluster that is away.
+        """Warn of deleted topics, partitions without a leader, and an unavailable cluster.
 
-        Raises RetriableError if a topic was created again.
+        Raises RetriableError if a topic was recreated.
         """
-        topic_names = self._ids.keys() - self._gone
+        topic_names = self._ids.keys() - self._deleted_topics
         try:
             present = topics(self._admin).of(topic_names)
         except KafkaFailure as error:
-            if not self._away:
+            if not self._unavailable:
                 log.warning("source.cluster.away", cause=str(error), hint="its records are copied once it is there again")
-            self._away = True
+            self._unavailable = True
             return False
         except RetriableError:  # it has not answered yet
             return False
-        self._away = False
+        self._unavailable = False
         self._compare({topic: info.topic_id for topic, info in present.items() if info.topic_id})
         missing = [p for p in self._assigned if p[0] in topic_names - present.keys()]
-        self._gone |= {topic for topic, _ in missing}
+        self._deleted_topics |= {topic for topic, _ in missing}
         warn(StartPositions({}, missing=tuple(missing)), "source")
         self._warn_of_leaders(present)
         return False
@@ -269,18 +269,18 @@ def copied_of(assigned: Mapping[Partition, int], offsets: Offsets, earliest: boo
         try:
             if position := _position(offset):
                 stored[parse_partition(partition)] = position
-        except (HeadraceError, KeyError, ValueError, TypeError):  # whatever somebody has set by hand
+        except (HeadraceError, KeyError, ValueError, TypeError):  # offsets set by an administrator may have any content
             continue
     return Copied(assigned or dict.fromkeys(stored), stored, earliest)
 
 
 def kind(deserializer: str) -> str:
-    """What a deserializer gives: "string" for Kafka's StringDeserializer, else "bytes"."""
+    """The type of a deserializer's result: "string" for Kafka's StringDeserializer, else "bytes"."""
     return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
 
 
 def _position(offset: SourceOffset | None) -> ReadPosition | None:
-    """What a stored offset says; one that an administrator has set need not say of which topic it is."""
+    """The position in a stored offset; one set by an administrator may have no topic id."""
     if offset is None:
         return None
     topic_id = offset.get(TOPIC_ID)

@@ -28,7 +28,7 @@ class MirrorAdmin(Admin):
     """An admin client of one of the two clusters; errors and time-outs as those of Admin."""
 
     def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[TopicSetting]]:
-        """The settings of topics, each with where its value comes from."""
+        """The settings of topics, with the source of each value."""
         resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
         settings: dict[str, list[TopicSetting]] = {}
         for resource in resources:  # librdkafka takes one at a time

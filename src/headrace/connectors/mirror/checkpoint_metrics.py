@@ -11,7 +11,7 @@ OF_MIRROR, OF_PLUGIN = "mirror-mirrorcheckpointconnector", "plugins"
 """The group: legacy, and new (KIP-1280)."""
 
 
-_KEPT_MS = 60_000
+_RETENTION_MS = 60_000
 """For so long Kafka keeps the samples of an average."""
 
 
@@ -25,15 +25,15 @@ class CheckpointMetrics:
         self._last: dict[tuple[str, str, int], tuple[int, int]] = {}  # the latency, and when the checkpoint was acknowledged
 
     def created(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
-        """Checkpoints were made now; what is older than a minute, and has no checkpoint again, is forgotten."""
+        """Checkpoints were created now; partitions without a new one for a minute are dropped."""
         again = {_partition(checkpoint) for checkpoint in checkpoints}
         self._last = {
-            where: measured for where, measured in self._last.items() if where in again or now_ms - measured[1] < _KEPT_MS
+            where: measured for where, measured in self._last.items() if where in again or now_ms - measured[1] < _RETENTION_MS
         }
         self._created_ms = now_ms
 
     def acknowledged(self, checkpoints: Iterable[Checkpoint], now_ms: int) -> None:
-        """Some of those that were made last are written."""
+        """Some of the last checkpoints are written."""
         latency = max(0, now_ms - self._created_ms)
         self._last = self._last | {_partition(checkpoint): (latency, now_ms) for checkpoint in checkpoints}
 

@@ -35,7 +35,7 @@ GROUPS = "task.assigned.groups"
 
 
 class MirrorCheckpointTask(PollingSourceTask):
-    """Writes checkpoints of the groups in `task.assigned.groups`; commits them in the target, too, if that is asked for."""
+    """Writes checkpoints of the groups in `task.assigned.groups`; also commits them in the target, if configured."""
 
     def start(self, props: Props) -> None:
         """Take the configuration and connect to both clusters. Raises ConfigError."""
@@ -54,7 +54,7 @@ class MirrorCheckpointTask(PollingSourceTask):
 
     @property
     def poll_interval_s(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Until the next look at the groups."""
+        """The interval of reading the groups."""
         due = min(self._next, self._next_sync) if self._config.sync_group_offsets_enabled else self._next
         return max(0.0, due - time.monotonic())
 
@@ -63,7 +63,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The checkpoints that are news since the last ones. Raises a retriable failure while a cluster is out of reach."""
+        """The checkpoints that have changed. Raises a retriable failure while a cluster cannot be reached."""
         if self._syncs is None:
             self._read()
         if time.monotonic() >= self._next and not self._pending:
@@ -79,7 +79,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         return own_records.poll(spark, self._config.checkpoints_topic, records, self._created_ms)
 
     def committed(self, progress: Progress) -> None:
-        """What was written is the last of its partition from now on."""
+        """Keep the written checkpoints as the last of their partitions."""
         written = self._pending[: own_records.MOST]
         self._metrics.acknowledged(written, _now_ms())
         for checkpoint in written:

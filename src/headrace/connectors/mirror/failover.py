@@ -24,7 +24,7 @@ ByGroup = dict[str, dict[Partition, Checkpoint]]
 
 @dataclass(frozen=True)
 class Switch:
-    """What a switch does to one partition of the target that a group reads."""
+    """The change of a group's offset of one partition in the target."""
 
     group: str
     topic: str
@@ -40,7 +40,7 @@ class Switch:
     committed: int | None
     """The offset that it has in the target now, None: none."""
     from_source: bool
-    """The source was asked; else the last checkpoint counts."""
+    """Whether it follows from the source's own offset; else from the last checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Failover:
             for group, positions in written.items()
         }
         try:
-            source_positions = self._ask_source()
+            source_positions = self._read_source()
         except HeadraceError as error:
             log.warning("failover.source.unreachable", cause=str(error), meaning="the last checkpoints count")
             source_positions = {}
@@ -110,7 +110,7 @@ class Failover:
             if (existing := {(t, p): at for (t, p), at in positions.items() if p < present.get(t, 0)})
         }
 
-    def _ask_source(self) -> dict[str, dict[Partition, TranslatedPosition]]:
+    def _read_source(self) -> dict[str, dict[Partition, TranslatedPosition]]:
         config, source = self._config, MirrorAdmin(client(self._props, "source", "admin"))
         partitions = accepted_partitions(source, config.topic_filter, self._source_s)
         groups = relevant_groups(source, config.group_filter, config.topic_filter, self._timeout_s)

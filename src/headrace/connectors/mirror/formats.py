@@ -47,7 +47,7 @@ class Checkpoint:
 
     group: str
     topic: str
-    """Its name in the target."""
+    """The topic's name in the target."""
     partition: int
     upstream: int
     downstream: int

@@ -1,4 +1,4 @@
-"""Consumer groups of the source cluster, as far as they have read what is mirrored."""
+"""Consumer groups of the source cluster that read mirrored topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done so that every mirrored topic has its copy: pure decisions."""
+"""The topics and partitions to create so that every mirrored topic has its copy: pure decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a topic is called on the other cluster, and where it comes from: MirrorMaker's replication policies (KIP-382). Pure."""
+"""Topic names on the other cluster, and their origin: MirrorMaker's replication policies (KIP-382). Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class DefaultPolicy:
         return f"{alias}{self.separator}{topic}"
 
     def source(self, topic: str) -> str | None:
-        """The alias of the cluster that a topic was mirrored from; None: it is no mirrored one, as far as its name says."""
+        """The alias of the cluster that a topic was mirrored from, by its name; None if it was not mirrored."""
         parts = topic.split(self.separator)
         while parts and not parts[-1]:  # as Java splits
             parts.pop()
         return parts[0] if len(parts) > 1 else None
 
     def upstream(self, topic: str) -> str | None:
-        """The name, in the cluster that it was mirrored from, of a mirrored topic; None if it is no mirrored one."""
+        """The name of a mirrored topic in its source cluster; None if it was not mirrored."""
         source = self.source(topic)
         return None if source is None else topic[len(source) + len(self.separator) :]
 
@@ -135,7 +135,7 @@ def parse_renames(name: str, text: str) -> dict[str, str]:
 
 
 def policy(class_name: str, alias: str, separator: str, internal: bool, renames: Mapping[str, str]) -> DefaultPolicy:
-    """The policy that a configuration asks for.
+    """The policy of a configuration.
 
     alias: of the source cluster; internal: whether the separator counts in the names of MirrorMaker's own topics. Raises
     ConfigError for a class that is none of Kafka's.

@@ -1,4 +1,4 @@
-"""What the topics of offset syncs and checkpoints say, followed while a task runs."""
+"""Readers of the topics of offset syncs and checkpoints, while a task runs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _READ_S = 60.0
 
 
 class Syncs:
-    """Follows a topic of offset syncs on a thread of its own; `translations` is what it has said so far."""
+    """Follows a topic of offset syncs on its own thread; `translations` has the syncs read so far."""
 
     def __init__(self, topic: str, consumer: Mapping[str, str], translations: Translations) -> None:
         """consumer: Java settings of a consumer on the cluster that has the topic. Raises ConfigError."""
         self.translations, self._topic = translations, topic
-        self._admin, self._tail = Admin(consumer), Tail(topic, consumer, self._take)
+        self._admin, self._tail = Admin(consumer), Tail(topic, consumer, self._apply)
 
     def start(self, timeout_s: float = _READ_S) -> None:
         """Read all there is. Raises KafkaFailure, retriable if there is no such topic yet, or it takes too long."""
@@ -35,7 +35,7 @@ class Syncs:
         """End."""
         self._tail.stop()
 
-    def _take(self, record: LogRecord) -> None:
+    def _apply(self, record: LogRecord) -> None:
         if record.value is None:
             return
         try:
@@ -53,7 +53,7 @@ def read_checkpoints(
     """
     checkpoints: dict[str, dict[Partition, Checkpoint]] = {}
 
-    def take(record: LogRecord) -> None:
+    def apply(record: LogRecord) -> None:
         if record.value is None:
             return
         try:
@@ -65,7 +65,7 @@ def read_checkpoints(
             checkpoints.setdefault(read.group, {})[read.topic, read.partition] = read
 
     end = Admin(consumer).partition_offsets([(topic, 0)], "latest", timeout_s)[topic, 0]
-    tail = Tail(topic, consumer, take)
+    tail = Tail(topic, consumer, apply)
     try:
         tail.start([0])
         tail.wait_for({0: end}, timeout_s)

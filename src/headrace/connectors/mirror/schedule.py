@@ -15,7 +15,7 @@ from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-FIRST_RETRY_S, _SOON_S = 5.0, 10.0
+FIRST_RETRY_S, _RETRY_S = 5.0, 10.0
 NEVER_S = 1e9
 """The interval of a job that is not repeated."""
 
@@ -50,7 +50,7 @@ class Schedule:
 
     def _main(self) -> None:
         due = [time.monotonic() + job.after_s for job in self._jobs]
-        backoffs = [Backoff(min(job.interval_s, FIRST_RETRY_S), min(job.interval_s, _SOON_S)) for job in self._jobs]
+        backoffs = [Backoff(min(job.interval_s, FIRST_RETRY_S), min(job.interval_s, _RETRY_S)) for job in self._jobs]
         while due and not self._stopping.wait(max(0.0, min(due) - time.monotonic())):
             at = due.index(min(due))
             job = self._jobs[at]

@@ -48,7 +48,7 @@ class SettingFilter:
         return {s.name: s.value for s in copied if s.value is not None}
 
     def changes(self, settings: Iterable[TopicSetting]) -> list[Change]:
-        """What to set and unset on a copy that exists."""
+        """The settings to set and unset on an existing copy."""
         return [
             Change(s.name, None if s.is_default and not self.source_defaults else s.value) for s in settings if self._passes(s)
         ]

@@ -59,7 +59,7 @@ class MirrorSourceConnector(SourceConnector):
 
     @classmethod
     def copy_of(cls, config: Props, topic: str) -> str:
-        """As the replication policy says. Raises ConfigError."""
+        """The copy's name, by the replication policy. Raises ConfigError."""
         settings = MirrorSourceConfig(config)
         return settings.policy.remote(settings.source_cluster_alias, topic)
 
@@ -75,7 +75,7 @@ class MirrorSourceConnector(SourceConnector):
 
     @classmethod
     def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag]:
-        """Of the partitions that the tasks have, or, if there are none, of those that have offsets. Raises KafkaFailure."""
+        """The lag of the tasks' partitions, or, without tasks, of partitions with offsets. Raises KafkaFailure."""
         mine = MirrorSourceConfig(config).source_cluster_alias
         assigned = {partition: n for n, task in enumerate(tasks) for partition in decode(task[ASSIGNED])}
         copied = copied_of(assigned, [(p, o) for p, o in offsets if p.get("cluster") == mine], earliest=True)
@@ -111,7 +111,7 @@ class MirrorSourceConnector(SourceConnector):
         try:
             self._create_offset_syncs()
             self._topics = self._find_topics()
-            self._make(missing(self._topics, self._target.partition_counts(self._config.timeout_s)))
+            self._create(missing(self._topics, self._target.partition_counts(self._config.timeout_s)))
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
             return False
@@ -143,7 +143,7 @@ class MirrorSourceConnector(SourceConnector):
         return select(self._source.topics(config.timeout_s, selection.accepts), selection, config.source_cluster_alias)
 
     def _refresh(self) -> None:
-        """Look again; tasks are reassigned if the source's partitions have changed, or a copy is gone."""
+        """Check the topics; tasks are reconfigured if the source's partitions have changed, or a copy was deleted."""
         self._create_offset_syncs()
         topics = self._find_topics()
         lacks = missing(topics, self._target.partition_counts(self._config.timeout_s))
@@ -151,7 +151,7 @@ class MirrorSourceConnector(SourceConnector):
             return
         log.info("mirror.topics.changed", topics=len(topics.counts), partitions=len(topics.partitions), missing=len(lacks.create))
         self._topics = topics
-        self._make(lacks)
+        self._create(lacks)
         self.context.request_reconfiguration()
 
     def _create_offset_syncs(self) -> None:
@@ -160,7 +160,7 @@ class MirrorSourceConnector(SourceConnector):
             side = self._source if config.offset_syncs_topic_location == "source" else self._target
             create_compacted(side, config.offset_syncs_topic, config.offset_syncs_topic_replication_factor, config.timeout_s)
 
-    def _make(self, lacks: Missing) -> None:
+    def _create(self, lacks: Missing) -> None:
         """Create copies and add partitions; what the target rejects is logged, and the others are created all the same."""
         timeout, filter_ = self._config.timeout_s, self._setting_filter()
         for topic, settings in self._source.settings(lacks.create, timeout).items():
@@ -206,7 +206,7 @@ class MirrorSourceConnector(SourceConnector):
 
 
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
-    """Make one of MirrorMaker's own topics, of one partition, unless it exists. Raises KafkaFailure."""
+    """Create one of MirrorMaker's own topics, of one partition, unless it exists. Raises KafkaFailure."""
     if admin.describe(topic, timeout_s) is None:
         try:
             admin.create(topic, 1, replication_factor, COMPACTED, timeout_s)

@@ -96,8 +96,8 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         """All records; with provenance headers, without those that have has_passed in the target cluster."""
         record = super()._record(frame)
         if self._mirror.provenance_headers_enabled:
-            has_passed = _has_passed(frame["headers"], self._mirror.target_cluster_alias)
-            record = replace(record, headers=_with_provenance(frame["headers"], self._alias), dropped=has_passed)
+            was_in_target = _was_in_target(frame["headers"], self._mirror.target_cluster_alias)
+            record = replace(record, headers=_with_provenance(frame["headers"], self._alias), dropped=was_in_target)
         return record
 
     def offsets(self, ends: Mapping[Partition, int]) -> list[tuple[SourcePartition, SourceOffset]]:
@@ -162,12 +162,12 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         return source_partition(self._alias, kafka.parse_partition(partition))
 
 
-def _has_passed(headers: Column, target: str) -> Column:
+def _was_in_target(headers: Column, target: str) -> Column:
     """Whether a record has has_passed in the target cluster, by its headers."""
     from pyspark.sql import functions as F
 
-    has_passed = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
-    return F.coalesce(has_passed, F.lit(False))
+    was_in_target = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
+    return F.coalesce(was_in_target, F.lit(False))
 
 
 def _with_provenance(headers: Column, source: str) -> Column:

@@ -1,8 +1,8 @@
-"""From offsets in the source to offsets in the target, by the pairs that are known (KIP-382, KAFKA-14666). Pure.
+"""Translates offsets of the source to offsets of the target, by known pairs (KIP-382, KAFKA-14666). Pure.
 
 Of each partition 64 pairs are kept, which lie the farther apart the older they are: entry i is at most 2^i records behind the
-newest one. An offset that lies behind a pair is translated to one past it, whatever the distance: how many of the records between
-them are in the target is not known, and none may be skipped. So translation never says too much; it may say too little.
+newest one. An offset that lies behind a pair is translated to one past it, whatever the distance: how many of the records
+between them are in the target is not known, and none may be skipped. So translation never says too much; it may say too little.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from headrace.connectors.mirror.formats import Checkpoint, OffsetSync
 from headrace.connectors.mirror.policies import DefaultPolicy
 
-KEPT = 64
+PAIRS = 64
 TOO_OLD = -1
 """Translation of an offset before the oldest pair."""
 
@@ -39,7 +39,7 @@ class Translations:
         partition = (sync.topic, sync.partition)
         syncs = self._syncs.get(partition)
         if syncs is None or (not self._ready and self._only_newest) or sync.upstream < syncs[0].upstream:
-            self._syncs[partition] = [sync] * KEPT
+            self._syncs[partition] = [sync] * PAIRS
         else:
             self._syncs[partition] = _updated(syncs, sync)
 
@@ -65,13 +65,13 @@ def _updated(original: list[OffsetSync], sync: OffsetSync) -> list[OffsetSync]:
     syncs = list(original)
     replacement, at = sync, 0
     syncs[0] = sync
-    for current in range(1, KEPT):
+    for current in range(1, PAIRS):
         while True:
             old = original[at]
             apart = _apart(syncs[current - 1], old, current - 1)
-            from_next = current + 1 >= KEPT or _apart(old, syncs[current + 1], current)
+            from_next = current + 1 >= PAIRS or _apart(old, syncs[current + 1], current)
             promoted = _recent(syncs[current - 1], old, current - 1, current) and apart and from_next
-            skipped = (at + 1 < KEPT and old is original[at + 1]) or not apart
+            skipped = (at + 1 < PAIRS and old is original[at + 1]) or not apart
             replacement = old if promoted else replacement
             at += promoted or skipped
             if not (at < current and skipped):

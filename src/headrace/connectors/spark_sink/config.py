@@ -91,7 +91,7 @@ class SparkSinkConfig(FormatConfig):
         return self.kind == DELTA and self.insert_mode == "upsert"
 
     def problems(self) -> dict[str, str]:
-        """What needs more than one option: option → sentence."""
+        """Errors between several options: option → sentence."""
         values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]

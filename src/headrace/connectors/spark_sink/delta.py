@@ -35,7 +35,7 @@ class DeltaTask(SparkSinkTask):
     def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
         """Commit what the table does not have. Raises RetriableError if another commit came in between."""
         if not formats.exists(batch.spark, "delta"):
-            raise formats.unknown("delta", formats.known(batch.spark))
+            raise formats.unknown("delta", formats.available_formats(batch.spark))
         try:
             if self._config.merges:
                 merge(records, self._config, options)

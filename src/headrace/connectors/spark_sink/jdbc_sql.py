@@ -28,7 +28,7 @@ class Merge:
         )
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
-        """What is done in one transaction. mode: `insert`, `upsert` or `update`."""
+        """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
         statements = [getattr(self, f"_{mode}")()]
         if deletes:
             statements.append(f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {self._last(1)} WHERE {self._same()})")
@@ -41,7 +41,7 @@ class Merge:
 
     def _upsert(self) -> str:
         names = self._list(self.columns)
-        changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in self._others())
+        changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in self._non_key_columns())
         action = f"DO UPDATE SET {changes}" if changes else "DO NOTHING"
         return (
             f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self._last(0)} "
@@ -49,7 +49,7 @@ class Merge:
         )
 
     def _update(self) -> str:
-        changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in self._others())
+        changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in self._non_key_columns())
         return f"UPDATE {self.table} SET {changes} FROM {self._last(0)} WHERE {self._same()}"
 
     def _last(self, deleted: int) -> str:
@@ -63,7 +63,7 @@ class Merge:
     def _same(self) -> str:
         return " AND ".join(f"{self.table}.{self.quoted(k)} = r.{self.quoted(k)}" for k in self.keys)
 
-    def _others(self) -> list[str]:
+    def _non_key_columns(self) -> list[str]:
         return [c for c in self.columns if c not in self.keys]
 
     def _list(self, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the tasks of SparkSink have in common."""
+"""Base of the tasks of SparkSink."""
 
 from __future__ import annotations
 

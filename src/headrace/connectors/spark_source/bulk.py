@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BulkTask(PollingSourceTask):
-    """There are no offsets: a task that starts reads everything."""
+    """No partitions: without offsets, a starting task reads everything."""
 
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""

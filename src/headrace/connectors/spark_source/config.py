@@ -16,7 +16,7 @@ _FORMAT, _RECORD, _READING, _FILES, _DATABASE = "Format", "Records", "Reading", 
 
 
 def _ddl(name: str, value: Any) -> None:
-    """Only a look: Spark parses it when the task starts."""
+    """A first check only: Spark parses it when the task starts."""
     if value is not None and not value.strip():
         raise ConfigError.invalid(name, value, "It has to be a schema like `id BIGINT, name STRING`")
 
@@ -111,7 +111,7 @@ class SparkSourceConfig(FormatConfig):
         return "files" if self.format.lower() in FILES else "stream"
 
     def problems(self) -> dict[str, str]:
-        """What needs more than one option: option → sentence."""
+        """Errors between several options: option → sentence."""
         values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         if bool(values["topic"]) == bool(values["topic.expression"]):

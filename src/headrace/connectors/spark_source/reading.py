@@ -1,4 +1,4 @@
-"""What the tasks of SparkSource have in common."""
+"""Base of the tasks of SparkSource."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DataSource:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """What Spark raises inside is raised as one sentence about the data source."""
+        """Context in which Spark's errors become one sentence about the data source."""
         try:
             yield
         except HeadraceError:
@@ -52,14 +52,14 @@ class DataSource:
         offsets: list[tuple[SourcePartition, SourceOffset]],
         summary: str,
     ) -> Poll:
-        """The answer of a polling task: a frame, where its rows came from, and what it covers."""
+        """The result of a poll: a frame, the origin of its rows, and its progress."""
         progress = Progress(offsets, self.topics(), summary)
         return Poll(frame, record(frame, self.config, origin), progress, self.destination())
 
     def topics(self) -> frozenset[str] | None:
-        """The topic of the configuration; None: the records say it."""
+        """The configured topic; None: the records decide."""
         return frozenset({self.config.topic}) if self.config.topic else None
 
     def destination(self) -> Any:
-        """What `Poll.destination` and `Stream.destination` are."""
+        """The value of `Poll.destination` and `Stream.destination`."""
         return destination if self.config.topic else None

@@ -1,4 +1,4 @@
-"""The columns that a data source gives, as a Connect record."""
+"""Connect records from the columns of a data source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 OWN = "headrace_"
-"""How columns begin that a task has added for itself; they are no part of the records."""
+"""Prefix of columns that a task has added; they are not part of the records."""
 
 
 def record(frame: DataFrame, config: SparkSourceConfig, origin: Mapping[str, Column]) -> RecordColumns:
