@@ -1,4 +1,4 @@
-"""Options that are defined, and checked, by a plugin in another language: their REST forms are taken as they are."""
+"""Options defined and validated by a plugin in another language, in the format of REST responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AnsweredOption(Option):
     """Whether its type is ours to read: Kafka Connect's own definition has the options of a chain's plugins, under a prefix."""
 
     def __post_init__(self) -> None:
-        """Take the default as it is written."""
+        """Keep the default as written."""
 
     def read(self, value: Any) -> Any:
         """The value as it is written, unless it is `typed`: the plugin reads it."""
@@ -61,5 +61,5 @@ class AnsweredDefinition(ConfigDef):
         return self._groups
 
     def validate(self, props: Mapping[str, Any]) -> list[ConfigValue]:
-        """What the plugin says about each option, as far as it says anything. Raises ConnectError if it cannot be asked."""
+        """The plugin's validation results by option. Raises ConnectError if it does not respond."""
         return [ConfigValue(**answer) for answer in self._check(props)]

@@ -1,4 +1,4 @@
-"""What an `apply` would do: running configurations compared with wanted ones. Nothing is asked and nothing changed here."""
+"""The changes of an `apply`: compares running configurations with desired ones. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Config = Mapping[str, str | None]
 
 
 class Action(StrEnum):
-    """What is to be done with a connector."""
+    """The action for a connector."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -31,7 +31,7 @@ class ChangedSetting:
 
 @dataclass(frozen=True)
 class Diff:
-    """What is to be done with a connector, the keys that differ, and how many stay as they are."""
+    """The action for a connector, the changed keys, and the number of unchanged ones."""
 
     name: str
     action: Action
@@ -39,7 +39,7 @@ class Diff:
     unchanged: int = 0
 
     def masked(self, secrets: Secrets) -> Diff:
-        """The same, fit to be shown."""
+        """The diff without secrets, for display."""
         shown = (replace(s, old=secrets.shown(s.key, s.old), new=secrets.shown(s.key, s.new)) for s in self.settings)
         return replace(self, settings=tuple(shown))
 

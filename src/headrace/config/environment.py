@@ -19,7 +19,7 @@ TEXTS = ("HEADRACE_PROPERTIES", "KAFKA_CONNECT_CONFIGURATION")
 _SERVERS = "KAFKA_CONNECT_BOOTSTRAP_SERVERS"
 _ROOT_LEVEL = "CONNECT_LOG4J_ROOT_LOGLEVEL"
 _OF_THE_IMAGE = re.compile(r"CONNECT_(LOG4J_.*|CUB_.*|JMX_.*)")
-"""What Confluent's image does not make a setting of the worker."""
+"""Variables that Confluent's image does not convert to worker settings."""
 _SEPARATORS = {"_": ".", "__": "_", "___": "-"}
 
 
@@ -51,5 +51,5 @@ def property_name(variable: str) -> str:
 
 
 def log_level(environ: Mapping[str, str]) -> str | None:
-    """The level of the log that the images' variable asks for; None if it is not there."""
+    """The log level in the images' variable; None if it is not set."""
     return environ.get(_ROOT_LEVEL) or None

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Example:
-    """What a transform, predicate or converter makes of a record."""
+    """An example of a transform, predicate or converter: settings, and a record before and after."""
 
     options: Mapping[str, str]
     """Of the plugin, without the prefix."""

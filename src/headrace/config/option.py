@@ -58,7 +58,7 @@ class Option:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """Whether the option is required: it has no default."""
         return self.default is REQUIRED
 
     def fresh_default(self) -> Any:
@@ -81,7 +81,7 @@ class Option:
 
 @dataclass
 class ConfigValue:
-    """What validation found about one option (Kafka's `ConfigValue`)."""
+    """The validation result of one option (Kafka's `ConfigValue`)."""
 
     name: str
     value: Any = None

@@ -1,4 +1,4 @@
-"""Keeps what config providers gave out of what is shown: in its place stands the placeholder that it came from.
+"""Replaces values of config providers by their placeholders in everything that is shown.
 
 Whoever resolves a placeholder calls `remember`; status traces, REST's error messages and every line of the log pass through
 `redact`. The memory is the process's, since an error may show up far from the connector that it belongs to.
@@ -25,7 +25,7 @@ _pattern: re.Pattern[str] | None = None
 
 
 def remember(value: str, placeholder: str) -> None:
-    """Have `value` replaced by `placeholder` from now on, with the forms that logs and messages give to it."""
+    """Replace `value` by `placeholder` from now on, also in the forms that logs and messages use."""
     global _pattern
     with _lock:
         # A placeholder stands for itself: it may contain the value (`${env:secret}`), and may be there already.
@@ -44,7 +44,7 @@ def redact(text: str) -> str:
 
 
 def redacted(tree: Any) -> Any:
-    """The same for every text in dicts, lists and tuples; anything else stays as it is."""
+    """Redact every text in dicts, lists and tuples; other values are unchanged."""
     if _pattern is None:
         return tree
     if isinstance(tree, str):
@@ -71,7 +71,7 @@ def redact_line(_logger: object, _method: str, line: str) -> str:
 
 @contextmanager
 def concealed() -> Iterator[None]:
-    """Errors of headrace that are raised inside say placeholders instead of values."""
+    """Context in which errors of headrace contain placeholders instead of values."""
     try:
         yield
     except HeadraceError as error:

@@ -23,7 +23,7 @@ _SECRET = re.compile(
 _IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&;]password=)[^&;]+", re.IGNORECASE)
 
 _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
-"""`${provider:[path:]key}`: says where a secret is, not what it is."""
+"""`${provider:[path:]key}`: a reference to a secret."""
 
 
 class Secrets:

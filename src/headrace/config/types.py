@@ -1,4 +1,4 @@
-"""What the value of an option can be: Kafka's `ConfigDef.Type`, and how text becomes such a value.
+"""The types of options: Kafka's `ConfigDef.Type`, and the parsing of texts.
 
 Kafka settings are texts; every option declares the type that its text is read as. Rules and wording are those of
 `org.apache.kafka.common.config.ConfigDef.parseType` of Kafka 4.3.

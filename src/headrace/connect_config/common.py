@@ -66,7 +66,7 @@ def _error(name: str, kind: Type, default: Any, order: int, display: str, **fiel
 
 
 class CommonConnectorConfig(Config):
-    """What every connector has; typed attributes are for the runtime."""
+    """The options of every connector, with typed attributes for the runtime."""
 
     name: str = _common(
         "name",
@@ -234,7 +234,7 @@ class CommonConnectorConfig(Config):
 
 
 class SourceConnectorConfig(SourceDeadLetterConfig, TaskRestartConfig, CommonConnectorConfig):
-    """What every source connector has."""
+    """The options of every source connector."""
 
     topic_creation_groups: list[str] = option(
         "topic.creation.groups",
@@ -315,7 +315,7 @@ class SourceConnectorConfig(SourceDeadLetterConfig, TaskRestartConfig, CommonCon
 
 
 class SinkConnectorConfig(TaskRestartConfig, CommonConnectorConfig):
-    """What every sink connector has."""
+    """The options of every sink connector."""
 
     topics: list[str] = _common(
         "topics",

@@ -9,7 +9,7 @@ _GROUP = "Lost records"
 
 
 class DataLossConfig(Config):
-    """What is done when records that were to be read are gone, and where that is written down."""
+    """The options of data losses of a source: the reaction, and the topic that records them."""
 
     source_data_loss: str = option(
         "source.data.loss",

@@ -1,4 +1,4 @@
-"""The options of source connectors that say where records go that fail in the chain: the keys that sinks have for it."""
+"""The dead letter options of source connectors, with the same keys as of sinks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from headrace.config import Config, Type, Width, option
 from headrace.config.validators import Range
 
-GROUP = "Error Handling"  # with Kafka Connect's own: a group more would show in answers that its users compare
+GROUP = "Error Handling"  # in Kafka Connect's group: a further group would change responses that clients compare
 
 
 def _dead_letters(name: str, kind: Type, default: Any, order: int, display: str, **fields: Any) -> Any:

@@ -21,7 +21,7 @@ def _heap(name: str, value: str) -> None:
 
 
 class EngineConfig(Config):
-    """What a connector on `plugin.path` has besides the options of every connector."""
+    """The further options of a connector on `plugin.path`."""
 
     engine: str = option(
         ENGINE, Type.STRING, default="auto", validator=validators.ValidString("auto", *IN_JAVA), importance=Importance.LOW,

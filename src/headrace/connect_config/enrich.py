@@ -1,7 +1,7 @@
-"""The common options of a connector, completed by what is installed and by what its configuration asks for.
+"""The common options of a connector, with the installed classes and the options of its configured classes.
 
-Converters get the worker's as their default and what is installed as recommended values; every alias in `transforms`
-and `predicates` adds the options of its class under `transforms.<alias>.` (Kafka Connect's `EnrichablePlugin`).
+Converters get the worker's as their default and what is installed as recommended values; every alias in `transforms` and
+`predicates` adds the options of its class under `transforms.<alias>.` (Kafka Connect's `EnrichablePlugin`).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
 
 
 def _with_version_or_none(cls: type[Any], version: str | None) -> type[Any] | None:
-    """The version of a class that is asked for; None if there is none, which the rules of class and version say."""
+    """The requested version of a class; None if it is missing, which the rules of class and version report."""
     try:
         return with_version(cls, version)
     except HeadraceError:
@@ -142,7 +142,7 @@ def _with_errors(prefix: str, definition: ConfigDef, props: Props) -> list[Optio
 
     def rejecting(sentences: Sequence[str]) -> Validator:
         def check(_name: str, value: Any) -> None:
-            if sentences and value is not None:  # else it is missing, or of another type: that is said for the whole name
+            if sentences and value is not None:  # else it is missing, or of another type: reported for the whole name
                 raise ConfigError("; ".join(sentences))
 
         return Lambda(check, "the plugin's own rules")
@@ -200,7 +200,7 @@ def _embedded(validator: Validator | None, name: str) -> Validator | None:
 
 
 def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
-    """Full names for aliases. Classes that cannot be used here are found too, so that the error can say what is wrong."""
+    """Full names for aliases. Unusable classes are included, so that the error can name the reason."""
 
     def resolve(name: str) -> str | None:
         if plugins.meant_by(name):
@@ -306,7 +306,7 @@ def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
 
 
 def _chain_options(slot: PluginOption) -> tuple[Option, ...]:
-    """What every transformation has besides its own options (KIP-585)."""
+    """The further options of every transformation (KIP-585)."""
     if slot is not TRANSFORMATION:
         return ()
     return (

@@ -108,7 +108,7 @@ def _item(text: str, digits: bool, joined: bool) -> _Item:
 
 
 def _normalize(items: list[_Item]) -> None:
-    """Remove zeros that say nothing: at the end, and before a word."""
+    """Remove insignificant zeros: at the end, and before a word."""
     for at in range(len(items) - 1, -1, -1):
         if items[at] not in (0, []):
             continue

@@ -1,4 +1,4 @@
-"""What connectors may set for their Kafka clients under `producer.override.` and its kind (KIP-458)."""
+"""The policies of client overrides: `producer.override.` and its like (KIP-458)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of a validation, as Kafka Connect's REST API writes it (`ConfigInfos`)."""
+"""The response of a validation in Kafka Connect's REST API (`ConfigInfos`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
 
 
 def value_json(value: ConfigValue, kind: Type | None = None, prefix: str = "") -> dict[str, Any]:
-    """What was found about an option."""
+    """The validation results of an option."""
     return {
         "name": prefix + value.name,
         "value": to_text(value.value, kind),
@@ -48,7 +48,7 @@ def value_json(value: ConfigValue, kind: Type | None = None, prefix: str = "") -
 
 @dataclass
 class Report:
-    """The parts of an answer as they are collected: definitions with values, and groups in order."""
+    """Collects the parts of a response: definitions with values, and groups in order."""
 
     configs: list[dict[str, Any]] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Report:
             self.configs.append({"definition": definition, "value": value_json(value, kind, prefix)})
 
     def add_unanswered(self, option: Option) -> None:
-        """Add an option that nothing was said about."""
+        """Add an option without results."""
         self.configs.append({"definition": option_json(option), "value": None})
 
     def add_groups(self, groups: Iterable[str]) -> None:
@@ -85,7 +85,7 @@ class Report:
         return [error for config in self.configs if config["value"] for error in config["value"]["errors"]]
 
     def body(self, name: str) -> dict[str, Any]:
-        """The whole answer; `name` is the connector class as it was asked for."""
+        """The response; `name` is the connector class as requested."""
         return {"name": name, "error_count": len(self.errors()), "groups": self.groups, "configs": self.configs}
 
 

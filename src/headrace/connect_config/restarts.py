@@ -1,4 +1,4 @@
-"""The options of every connector that say which of its failed tasks start again by themselves."""
+"""The options of automatic restarts of failed tasks, of every connector."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.config import Config, Importance, Type, Width, option, validators
 
-GROUP = "Error Handling"  # with Kafka Connect's own: a group more would show in answers that its users compare
+GROUP = "Error Handling"  # in Kafka Connect's group: a further group would change responses that clients compare
 
 
 def _restart(name: str, kind: Type, default: Any, order: int, display: str, **fields: Any) -> Any:
@@ -17,7 +17,7 @@ def _restart(name: str, kind: Type, default: Any, order: int, display: str, **fi
 
 
 class TaskRestartConfig(Config):
-    """When a failed task is started again without being asked (Kafka Connect never does that)."""
+    """Automatic restarts of failed tasks (Kafka Connect has none)."""
 
     restart_policy: str = _restart(
         "policy", Type.STRING, "retriable", 1, "Restart Policy", validator=validators.ValidString("none", "retriable", "all"),

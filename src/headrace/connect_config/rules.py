@@ -18,7 +18,7 @@ Props = Mapping[str, Any]
 
 TOPICS, TOPICS_REGEX, DLQ = "topics", "topics.regex", "errors.deadletterqueue.topic.name"
 GROUP_OVERRIDE = "consumer.override.group.id"
-_NO_ANSWER = (
+_UNKNOWN_SUPPORT = (
     "The connector does not implement the API required for preflight validation of exactly-once source support. Please "
     "consult the documentation for the connector to determine whether it supports exactly-once semantics, and then "
     'consider reconfiguring the connector to use the value "requested" for this property (which will disable this '
@@ -31,7 +31,7 @@ _NO_BOUNDARIES = (
 
 
 class WorkerSettings(Protocol):
-    """What validation has to know of the worker (`runtime.worker_config.WorkerConfig`)."""
+    """The worker's settings that validation needs (`runtime.worker_config.WorkerConfig`)."""
 
     @property
     def key_converter(self) -> str: ...  # noqa: D102
@@ -114,7 +114,7 @@ def exactly_once(values: Values, props: Props, connector: type[Any], worker: Wor
 
 def _support_problem(supported: bool | None) -> str | None:
     if supported is None:
-        return _NO_ANSWER
+        return _UNKNOWN_SUPPORT
     return None if supported else "The connector does not support exactly-once semantics with the provided configuration."
 
 
@@ -125,7 +125,7 @@ def _boundary_problem(supported: bool | None) -> str | None:
 def _preflight(connector: type[Any], hook: str, props: Props, problem: Any) -> list[str]:
     try:
         why = problem(getattr(connector, hook, lambda _props: None)(props))
-    except Exception as error:  # whatever a connector does in its answer is an error of the configuration
+    except Exception as error:  # any exception of a connector is an error of the configuration
         why = f"An unexpected error occurred during validation: {error}"
     return [why] if why else []
 

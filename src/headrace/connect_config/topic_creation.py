@@ -29,9 +29,9 @@ RULES = Option(
 """Only there if a connector names rules: it is no part of a definition that Kafka Connect has, too."""
 REGEX = "regex"
 OWN = (INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS)
-"""What a group understands itself; any other key is a setting of the topic."""
+"""The options of a group; any other key is a setting of the topic."""
 OF_RULE = (REGEX, REPLICATION_FACTOR, PARTITIONS)
-"""What a rule understands itself."""
+"""The options of a rule."""
 
 _MATCHING = "A list of regular expression literals used to match the topic names used by the source connector. "
 _FOR_DEFAULT = (
@@ -109,7 +109,7 @@ def rule_options(name: str) -> ConfigDef:
 
 
 def has_settings(props: Mapping[str, Any]) -> bool:
-    """Whether a connector's configuration says anything about new topics."""
+    """Whether a connector's configuration has settings for new topics."""
     return bool(props.get(RULES.name)) or any(key.startswith(PREFIX) for key in props)
 
 
@@ -120,7 +120,7 @@ def check_spelling(props: Mapping[str, Any]) -> None:
 
 
 def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Option]]:
-    """What is wrong with the settings for new topics, each at its key, and the options that these keys have."""
+    """The errors of the settings for new topics, by key, and the options of these keys."""
     if not has_settings(props):
         return [], {}
     try:

@@ -138,8 +138,8 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     values = {value.name: value for value in common.validate(props)}
     _common_rules(values, props, connector, worker)
     definition = connector.definition()
-    for value in _own_values(connector, definition, props):
-        values[value.name] = value  # what the connector says about one of its options replaces what was said before
+    for value in _connector_values(connector, definition, props):
+        values[value.name] = value  # the connector's results for its options replace earlier ones
     report = Report()
     _add_in_order(report, values, {**common.options, **definition.options})
     report.add_groups([*common.groups, *definition.groups])
@@ -168,7 +168,7 @@ def _common_rules(values: rules.Values, props: Props, connector: type[Any], work
     rules.no_nulls(values, props)
 
 
-def _own_values(connector: type[Any], definition: ConfigDef, props: Props) -> list[ConfigValue]:
+def _connector_values(connector: type[Any], definition: ConfigDef, props: Props) -> list[ConfigValue]:
     """The connector's own options; its further rules only when each of them is valid."""
     values = {value.name: value for value in definition.validate(props)}
     if any(value.errors for value in values.values()):
@@ -205,7 +205,7 @@ def _converter_options(report: Report, props: Props, values: rules.Values) -> No
 
 
 def _client_overrides(report: Report, props: Props, connector: type[Any], worker: WorkerSettings) -> None:
-    """What the policy says about overrides of the clients that this connector uses."""
+    """The policy's results for overrides of the clients of this connector."""
     refuse = overrides.policy(worker.override_policy, worker.override_allowlist)
     is_source = connector.plugin_kind == Kind.SOURCE
     has_dlq = bool(str(props.get(rules.DLQ) or "").strip())

@@ -21,7 +21,7 @@ _CLOSED = re.compile(r"[\[(][^\])]*[\])]")
 
 @dataclass(frozen=True)
 class Restriction:
-    """One range as Maven writes it; an empty bound is none, except of a single version."""
+    """One range in Maven's syntax; an empty bound is unbounded, except of a single version."""
 
     low: str
     high: str

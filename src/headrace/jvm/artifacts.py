@@ -21,7 +21,7 @@ _COORDINATES = re.compile(rf"({_PART}):({_PART}):({_PART})(?::({_PART}))?(?::({_
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What Maven calls an artifact."""
+    """The Maven coordinates of an artifact."""
 
     group: str
     artifact: str

@@ -81,7 +81,7 @@ def _manifest(tar: tarfile.TarFile, file: Path) -> dict[str, str]:
 
 
 def _unit(name: PurePosixPath, file: Path) -> PurePosixPath:
-    """What appears in the cache as a whole: the directory of a configuration, or a jar of headrace's own."""
+    """An entry of the cache: the directory of a configuration, or one of headrace's jars."""
     if name.parts[0] != "jars" or not 2 <= len(name.parts) <= 3 or ".." in name.parts:
         raise SetupError(f"The bundle {file} names '{name}', which is no place of a jar; write it again.")
     return PurePosixPath(*name.parts[:2])

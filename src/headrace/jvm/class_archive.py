@@ -42,7 +42,7 @@ def driver_jars() -> list[Path]:
 
 
 def using(of: Of) -> list[str]:
-    """Java's options to take the classes from the archive; none if there is none."""
+    """Java's options to use the class archive; empty without one."""
     archive_file = archive(of)
     return [f"-XX:SharedArchiveFile={archive_file}", _QUIET] if archive_file.is_file() and archive_file.stat().st_size else []
 

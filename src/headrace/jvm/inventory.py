@@ -12,7 +12,7 @@ from pathlib import Path
 from headrace.jvm.jars import Conf, home, jars
 
 RUNTIME: tuple[Conf, ...] = ("spark", "compiler", "connect")
-"""What a worker may need wherever it runs."""
+"""The jars that a worker may need."""
 EVERYTHING: tuple[Conf, ...] = (*RUNTIME, "broker", "delta", "postgresql")
 """The same, with the embedded broker and the optional formats."""
 _FILE = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.jar")
@@ -32,7 +32,7 @@ class Jar:
 
     @property
     def purl(self) -> str:
-        """Its package URL."""
+        """The package URL of the jar."""
         return f"pkg:maven/{self.group}/{self.name}@{self.version}" if self.group else f"pkg:generic/{self.name}@{self.version}"
 
 

@@ -116,7 +116,7 @@ def wheel_jar(artifact: str) -> Path:
 
 
 def retrieve(conf: str, into: Path, progress: Progress, module: Path) -> None:
-    """Have Ivy resolve one configuration of an ivy.xml and copy its artifacts into a directory. Raises SetupError."""
+    """Resolve one configuration of an ivy.xml with Ivy, and copy its artifacts into a directory. Raises SetupError."""
     ivy = home() / "ivy"
     command = [str(find_java().program), f"-Divy.default.ivy.user.dir={ivy}", "-jar", str(wheel_jar("ivy"))]
     settings = os.environ.get("HEADRACE_IVY_SETTINGS")
@@ -200,4 +200,4 @@ def _digest(files: list[Path]) -> str:
 
 
 def _ignore(_: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""

@@ -71,7 +71,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
 @functools.cache
 def _about(program: Path) -> str:
-    """What `java -version` says, or nothing if it cannot be run (macOS ships such a stub)."""
+    """The output of `java -version`, empty if it cannot be run (macOS ships such a stub)."""
     try:
         process = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

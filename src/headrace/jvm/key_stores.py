@@ -52,7 +52,7 @@ def store_pem(props: Mapping[str, str], store: Store) -> str | None:
     return _read_by_java(store, kind, path, passwords, (version.st_mtime_ns, version.st_size))
 
 
-@lru_cache(maxsize=32)  # clients are made often, and Java takes its time to start
+@lru_cache(maxsize=32)  # clients are created often, and starting Java is slow
 def _read_by_java(store: Store, kind: str, path: str, passwords: tuple[str, str], _version: tuple[int, int]) -> str:
     command = [str(find_java().program), "-cp", str(extension_jar()), "io.headrace.KeyStorePem", kind, path]
     text = "".join(f"{password}\n" for password in passwords)

@@ -42,7 +42,7 @@ ActiveTopics = Mapping[str, Mapping[str, TopicStatus]]
 
 
 def encode_key(topic: str, connector: str) -> str:
-    """The key of the record that says "this connector uses this topic"; a tombstone under it ends that."""
+    """The key of the record of an active topic; a tombstone with it removes the active topic."""
     return f"{KEY_PREFIX}{topic}{SEPARATOR}{connector}"
 
 

@@ -103,7 +103,7 @@ class TopicCreation:
         return next((group for group in self.groups if group.matches(topic)), self.default)
 
     def new_topic(self, topic: str) -> NewTopicPlan | None:
-        """The topic as it is to be created; None if it is not."""
+        """The topic to create; None if it is not created."""
         rule = self.rule_for(topic)
         return rule and rule.new_topic(topic)
 

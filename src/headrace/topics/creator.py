@@ -1,4 +1,4 @@
-"""Makes sure that the topics of a source task exist before it writes to them (KIP-158): the side effects.
+"""Ensures that the topics of a source task exist before it writes to them (KIP-158): the side effects.
 
 Sentences and log lines are those of Kafka Connect (AbstractWorkerSourceTask, TopicAdmin). As there, each task remembers for
 itself which topics exist and never forgets: one that is deleted while the task runs is not made again before a restart, but for
@@ -52,7 +52,7 @@ class TopicCreator:
         self._hook = settings_for_new_topic
         self._brokers = producer.get("bootstrap.servers", "<unknown>")
         self._waiter = TopicWaiter(producer, stopping)
-        self._known: set[str] = set()
+        self._existing: set[str] = set()
         self._missed: set[str] = set()
 
     def ensure(self, topics: Iterable[str]) -> None:
@@ -63,19 +63,19 @@ class TopicCreator:
         created them; raises RetriableError if the task is stopped before that.
         """
         for topic in topics:
-            if topic in self._known or self._creation is None:
+            if topic in self._existing or self._creation is None:
                 log.debug(
                     "Topic creation by the connector is disabled or the topic %s was previously created. If "
                     "auto.create.topics.enable is enabled on the broker, the topic will be created with default settings",
                     topic,
                 )
-            if topic in self._known:
+            if topic in self._existing:
                 continue
             if self._creation is None:
                 self._waiter.wait_for(topic)
             else:
                 self._find_or_create(topic, self._creation)
-            self._known.add(topic)
+            self._existing.add(topic)
 
     def renew(self, topics: Iterable[str], *, create: bool) -> set[str]:
         """Look whether these topics, which `ensure` has found or created, are still there, and say so in the log if one is not.
@@ -88,7 +88,7 @@ class TopicCreator:
         present = self._admin.find(missing, _RENEW_S)
         self._missed -= present.keys()
         for topic in sorted(missing - present.keys()):
-            if self._admin.describe(topic, _RENEW_S) is not None:  # what may not be described is not gone
+            if self._admin.describe(topic, _RENEW_S) is not None:  # a topic that may not be described is not missing
                 continue
             plan = rules and self._plan(rules, topic)
             if plan and self._create(plan):
@@ -101,7 +101,7 @@ class TopicCreator:
 
     def ensure_dead_letters(self, topic: str, replication_factor: int) -> None:
         """Return once the dead letter topic exists: one partition, if it has to be created. Raises as `ensure` does."""
-        if topic in self._known:
+        if topic in self._existing:
             return
         try:
             if self._describe(topic) is None:
@@ -109,7 +109,7 @@ class TopicCreator:
         except KafkaFailure as failure:
             if failure.code != "TOPIC_ALREADY_EXISTS":
                 raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
-        self._known.add(topic)
+        self._existing.add(topic)
 
     def _find_or_create(self, topic: str, creation: TopicCreation) -> None:
         log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
@@ -153,7 +153,7 @@ class TopicCreator:
             raise not_described(topic, failure, self._brokers) from failure
 
     def _create(self, plan: NewTopicPlan) -> bool:
-        """True if the topic was created now, False if somebody else was faster."""
+        """Create the topic; False if it exists already."""
         numbers = (plan.partitions, plan.replication_factor)
         try:
             self._admin.create(plan.name, *numbers, plan.configs, timeout_s=self._timeout_s)

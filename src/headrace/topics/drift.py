@@ -1,4 +1,4 @@
-"""Whether topics still are as the rules say that created them (KIP-158), or as a file declares them. Pure."""
+"""Differences of topics from the rules that created them (KIP-158), or from a file's declaration. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it means for a task that a broker does not describe or create a topic: Kafka Connect's sentences (TopicAdmin). Pure."""
+"""The consequence for a task if a broker does not describe or create a topic: Kafka Connect's sentences (TopicAdmin). Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def not_described(topic: str, failure: KafkaFailure, brokers: str) -> ConnectErr
 
 
 def assumption(topic: str, failure: KafkaFailure, brokers: str) -> str | None:
-    """What Kafka Connect logs where a refused creation does not fail by itself; None where it does."""
+    """The log line of Kafka Connect if a refused creation is tolerated; None if it fails the task."""
     if failure.code in UNAUTHORIZED:
         return f"Not authorized to create topic(s) '{topic}' upon the brokers {brokers}. {_FALLING_BACK}"
     if failure.code == UNSUPPORTED:

@@ -1,8 +1,6 @@
-"""Waits for a topic that the connector may not create: the broker creates it when a producer asks for it, or somebody
-else does.
+"""Waits for a topic that the connector may not create: the broker creates it when a producer requests it, or a user does.
 
-A Java producer behaves in this way within its first send, with Connect's unbounded `max.block.ms`: the task stays
-RUNNING.
+A Java producer behaves in this way within its first send, with Connect's unbounded `max.block.ms`: the task stays RUNNING.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ class TopicWaiter:
 
     def _problem(self, topic: str) -> str | None:
         if self._producer is None:
-            # Without idempotence it asks for nothing but metadata, as long as nothing is sent.
+            # Without idempotence it only requests metadata, as long as no record is sent.
             plain = {key: value for key, value in self._settings.items() if key != "transactional.id"}
             self._producer = clients.producer(plain, enable_idempotence="false")
         try:

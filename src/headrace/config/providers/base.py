@@ -1,4 +1,4 @@
-"""What a config provider is (Kafka's `ConfigProvider`)."""
+"""The interface of config providers (Kafka's `ConfigProvider`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.plugins import Kind
 
 
 class ConfigProvider(ABC):
-    """Looks values up. One instance serves a worker as long as it lives, from any thread. Each call looks again."""
+    """Looks up values. One instance serves a worker for its lifetime, from any thread. Values are not cached."""
 
     plugin_kind: ClassVar[Kind] = Kind.CONFIG_PROVIDER
 

@@ -75,8 +75,8 @@ class Resolver:
             return Resolved(props, props)
         for placeholder, value in values.items():
             redaction.remember(value, placeholder)
-        put = {key: _put(value, values) if isinstance(value, str) else value for key, value in props.items()}
-        return Resolved(props, put, values)
+        substituted = {key: _substitute(value, values) if isinstance(value, str) else value for key, value in props.items()}
+        return Resolved(props, substituted, values)
 
     def _look_up(self, texts: list[str]) -> Values:
         requested: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
@@ -91,5 +91,5 @@ class Resolver:
         return values
 
 
-def _put(text: str, values: Values) -> str:
+def _substitute(text: str, values: Values) -> str:
     return _PLACEHOLDER.sub(lambda match: values.get(match[0], match[0]), text)
