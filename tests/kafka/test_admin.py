@@ -34,7 +34,7 @@ def test_a_topic_is_created_with_its_settings_and_described(admin, topic_name):
     assert (info.name, sorted(info.partitions), info.internal, info.replication_factor) == (name, [0, 1, 2], False, 1)
     assert set(info.partitions.values()) == {1}
     assert admin.topics()[name] == info and admin.partition_counts()[name] == 3
-    assert admin.topics(chosen=lambda one: one == name) == {name: info}
+    assert admin.topics(selects=lambda topic: topic == name) == {name: info}
     assert admin.topic_configs(name, own_only=True) == {"retention.ms": "1000"}
     assert admin.topic_configs(name)["cleanup.policy"] == "delete"
 

@@ -150,7 +150,7 @@ def test_refusals_are_logged_with_name_and_address_and_not_without_end(
 
 
 def test_what_was_not_logged_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    log = BoundedLog(most=2, period_s=0.0)  # every warning begins a period
+    log = BoundedLog(max_logged=2, period_s=0.0)  # every warning begins a period
     with caplog.at_level(logging.WARNING):
         log.warning("one")
         log._count = 5

@@ -107,7 +107,7 @@ def _app(
         exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),
     )
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(ClientDisconnect, _client_disconnected)
     app.state.takes_initial_offsets = config.initial_offsets_enable
     for resource in resources:
         resource.mount(app, herder, worker_client, limit_s)
@@ -124,5 +124,5 @@ async def _invalid(_request: Request, problem: Exception) -> Response:
     return responses.error(400, str(problem))
 
 
-async def _gone(_request: Request, _problem: Exception) -> Response:
+async def _client_disconnected(_request: Request, _problem: Exception) -> Response:
     return responses.done(400)  # nobody is there to read it

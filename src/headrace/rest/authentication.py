@@ -44,18 +44,18 @@ class Authentication:
             set_caller(scope, Caller(name, role))
         if role is None:
             why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
-            self._tell(why, name, scope)
+            self._log_denial(why, name, scope)
             refusal = self._access.refuse()
             if of_page(scope["path"]):  # else a browser would not ask for a password
                 refusal.headers["WWW-Authenticate"] = CHALLENGE
             return await refusal(scope, receive, send)
         if role < needed_role:
-            self._tell(f"has the role {role.name.lower()}", name, scope)
+            self._log_denial(f"has the role {role.name.lower()}", name, scope)
             text = f"This needs the role {needed_role.name.lower()}; {name} has {role.name.lower()}."
             return await responses.error(403, text)(scope, receive, send)
         return await self.app(scope, receive, send)
 
-    def _tell(self, why: str, name: str | None, scope: Scope) -> None:
+    def _log_denial(self, why: str, name: str | None, scope: Scope) -> None:
         address = (scope.get("client") or ("?",))[0]
         who = "Somebody" if name is None else f"User {_printable(name)}"
         self._failures.warning(f"Refused {scope['method']} {_printable(scope['path'])} from {address}: {who} {why}")
@@ -85,21 +85,21 @@ def credentials(header: str | None) -> tuple[str | None, str | None]:
 class BoundedLog:
     """Logs so many warnings in a period, and of the others how many there were."""
 
-    def __init__(self, most: int, period_s: float) -> None:
-        self._most, self._period_s = most, period_s
+    def __init__(self, max_logged: int, period_s: float) -> None:
+        self._max_logged, self._period_s = max_logged, period_s
         self._begun, self._count = -period_s, 0
         self._lock = threading.Lock()
 
     def warning(self, text: str) -> None:
         """Log this, unless there was too much of it."""
         with self._lock:
-            now, missed = time.monotonic(), max(0, self._count - self._most)
+            now, missed = time.monotonic(), max(0, self._count - self._max_logged)
             if now - self._begun >= self._period_s:
                 self._begun, self._count = now, 0
                 if missed:
                     logs.SERVER.warning("%d more requests were refused and not logged", missed)
             self._count += 1
-            logged = self._count <= self._most
+            logged = self._count <= self._max_logged
         if logged:
             logs.SERVER.warning("%s", text)
 

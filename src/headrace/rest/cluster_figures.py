@@ -19,7 +19,7 @@ from headrace.runtime.schema_usage import USAGE
 
 POINTS = 30
 """Samples of each connector in an overview."""
-_FRESH_S, _FIRST_S, _AT_ONCE, _KEPT_S = 2.0, 0.5, 8, 300.0
+_FRESH_S, _FIRST_S, _AT_ONCE, _RETENTION_S = 2.0, 0.5, 8, 300.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _Worker:
     """The last answer of another worker."""
 
     figures: dict[str, ConnectorFigures] = field(default_factory=dict)
-    asked_s: float = -_FRESH_S
+    requested_s: float = -_FRESH_S
     reached: bool | None = None
     pending: Future[None] | None = None
 
@@ -166,9 +166,9 @@ class ClusterFigures:
             self._workers = {
                 worker: worker_figures
                 for worker, worker_figures in self._workers.items()
-                if now - worker_figures.asked_s < _KEPT_S
+                if now - worker_figures.requested_s < _RETENTION_S
             }
-            by_worker = [self._asked(worker, request) for worker in other_workers]
+            by_worker = [self._request_figures(worker, request) for worker in other_workers]
         own_figures = by_connector(figures_body(herder, POINTS))  # clusters may be asked for it, while the others answer
         left_s = max(0.0, now + _FIRST_S - time.monotonic())
         wait([worker.pending for worker in by_worker if worker.pending and worker.reached is None], left_s)
@@ -179,10 +179,10 @@ class ClusterFigures:
             worker for worker, worker_figures in zip(other_workers, by_worker, strict=True) if not worker_figures.reached
         ]
 
-    def _asked(self, worker_id: str, request: Request) -> _Worker:
+    def _request_figures(self, worker_id: str, request: Request) -> _Worker:
         worker = self._workers.setdefault(worker_id, _Worker())
-        if (worker.pending is None or worker.pending.done()) and time.monotonic() - worker.asked_s > _FRESH_S:
-            worker.asked_s = time.monotonic()
+        if (worker.pending is None or worker.pending.done()) and time.monotonic() - worker.requested_s > _FRESH_S:
+            worker.requested_s = time.monotonic()
             worker.pending = self._pool.submit(self._ask, worker_id, worker, request)
         return worker
 

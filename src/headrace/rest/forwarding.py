@@ -23,11 +23,11 @@ CONFLICT = "Cannot complete request because of a conflicting operation (e.g. wor
 _TIMEOUT = httpx.Timeout(95, connect=5)  # a little longer than a worker takes for an answer
 _SHORT = httpx.Timeout(2)  # for what somebody looks at: a worker that is away is named, the rest is shown
 _AT_ONCE = 8
-_PASSED_ON = (
+_FORWARDED_HEADERS = (
     "authorization", "content-type", "accept", "accept-language", "x-connect-authorization",
     "x-connect-request-signature-algorithm",
 )  # fmt: skip
-_HANDED_BACK = ("content-type", "location")
+_RETURNED_HEADERS = ("content-type", "location")
 
 
 class WorkerClient:
@@ -40,15 +40,15 @@ class WorkerClient:
 
     def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
         """POST JSON to a worker; path: its segments. Raises RetriableError if it is not reached, or refuses."""
-        self._ask("POST", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
+        self._request("POST", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
 
     def put(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
         """PUT JSON to a worker; as `post`."""
-        self._ask("PUT", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
+        self._request("PUT", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
 
     def get(self, url: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
         """The JSON that a worker answers; as who has sent `request`. Raises RetriableError if it is not reached, or refuses."""
-        response = self._ask("GET", url, _target(path, query), headers=_passed_on(request), timeout=_SHORT)
+        response = self._request("GET", url, _target(path, query), headers=_forwarded_headers(request), timeout=_SHORT)
         try:
             return response.json()
         except ValueError:
@@ -87,7 +87,7 @@ class WorkerClient:
         entries = [entry for response in answered.values() if response is not None for entry in response["entries"]]
         return entries, [worker_id for worker_id, response in answered.items() if response is None]
 
-    def _ask(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
+    def _request(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
         try:
             # The target apart from the address, in which httpx would take a connector called `..` for a way up.
             response = self._client.request(method, url, extensions={"target": target}, **request)
@@ -109,22 +109,22 @@ class WorkerClient:
         query.append(("forward", "true" if hop is None else "false"))
         logs.CLIENT.debug("%s %s is for %s", request.method, raw, problem.url)
         try:
-            target = {"target": _with_query(raw, query)}  # apart from the address, as in `_ask`
+            target = {"target": _with_query(raw, query)}  # apart from the address, as in `_request`
             response = self._client.request(
-                request.method, problem.url, content=body, headers=_passed_on(request), extensions=target
+                request.method, problem.url, content=body, headers=_forwarded_headers(request), extensions=target
             )
         except httpx.HTTPError as failed:
             logs.CLIENT.warning("%s %s could not be forwarded to %s: %s", request.method, raw, problem.url, failed)
             raise RestError(409, NO_LEADER) from None
-        return _handed_back(response, request)
+        return _returned_response(response, request)
 
     def close(self) -> None:
         """End open connections."""
         self._client.close()
 
 
-def _passed_on(request: Request) -> dict[str, str]:
-    return {name: value for name in _PASSED_ON if (value := request.headers.get(name)) is not None}
+def _forwarded_headers(request: Request) -> dict[str, str]:
+    return {name: value for name in _FORWARDED_HEADERS if (value := request.headers.get(name)) is not None}
 
 
 def _target(path: Sequence[str], query: Mapping[str, str] | None = None) -> bytes:
@@ -136,8 +136,8 @@ def _with_query(path: str, query: Sequence[tuple[str, str]]) -> bytes:
     return f"{path}?{httpx.QueryParams(list(query))}".encode("ascii")
 
 
-def _handed_back(response: httpx.Response, request: Request) -> Response:
-    headers = {name: value for name in _HANDED_BACK if (value := response.headers.get(name)) is not None}
+def _returned_response(response: httpx.Response, request: Request) -> Response:
+    headers = {name: value for name in _RETURNED_HEADERS if (value := response.headers.get(name)) is not None}
     if location := headers.get("location"):  # a connector that was made is shown by this worker, too
         headers["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
     if not response.content:

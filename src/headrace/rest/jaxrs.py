@@ -19,8 +19,8 @@ from headrace.rest.same_origin import of_page
 from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
-_TAKE_ANYTHING = ("/", "/health", "/openapi.json")
-_GIVE_TEXT = ("/metrics",)
+_ANY_REQUEST_TYPE = ("/", "/health", "/openapi.json")
+_TEXT_RESPONSES = ("/metrics",)
 
 
 class JaxRs:
@@ -79,9 +79,9 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
     if of_page(scope["path"]):  # it takes forms, and gives HTML
         return None
     sent = headers.get("content-type")
-    if sent is not None and not is_json(sent) and scope["path"] not in _TAKE_ANYTHING:
+    if sent is not None and not is_json(sent) and scope["path"] not in _ANY_REQUEST_TYPE:
         return responses.http_error(415)
-    if scope["path"] in _GIVE_TEXT:
+    if scope["path"] in _TEXT_RESPONSES:
         return None
     return None if accepts(headers.get("accept")) else responses.http_error(406)
 

@@ -158,32 +158,32 @@ class Overview:
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
         self._lock = threading.Lock()
-        self._made: tuple[RestHerder, float, Snapshot] | None = None
+        self._cached: tuple[RestHerder, float, Snapshot] | None = None
         self._group: Future[int | None] | None = None
-        self._group_asked_s = 0.0
+        self._group_requested_s = 0.0
         self._group_size: int | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="group-size")
 
     def read(self, herder: RestHerder, request: Request) -> Snapshot:
         """All connectors, at most two seconds old. request: of the user, for what other workers are asked."""
         with self._lock:
-            if self._made and self._made[0] is herder and time.monotonic() - self._made[1] < _FRESH_S:
-                return self._made[2]
+            if self._cached and self._cached[0] is herder and time.monotonic() - self._cached[1] < _FRESH_S:
+                return self._cached[2]
             statuses = {name: _status(herder, name) for name in herder.connectors()}
             workers = {part["worker_id"] for status in statuses.values() for part in _parts(status)}
             figures, silent = self._figures.read(herder, request, workers)
             rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
             count = self._workers(herder, len({herder.worker_id, *workers}))
             snapshot = Snapshot(rows, silent, _away(herder, rows, figures), herder.worker_id, count)
-            if self._made and self._made[2] == snapshot:
-                snapshot = self._made[2]  # whose digest is known
-            self._made = (herder, time.monotonic(), snapshot)
+            if self._cached and self._cached[2] == snapshot:
+                snapshot = self._cached[2]  # whose digest is known
+            self._cached = (herder, time.monotonic(), snapshot)
             return snapshot
 
     def _workers(self, herder: RestHerder, reported: int) -> int:
         """How many workers the group has; those that statuses name where Kafka has not answered yet, or not at all."""
-        if self._group is None or (self._group.done() and time.monotonic() - self._group_asked_s > _GROUP_FRESH_S):
-            self._group, self._group_asked_s = self._pool.submit(_group_size, herder), time.monotonic()
+        if self._group is None or (self._group.done() and time.monotonic() - self._group_requested_s > _GROUP_FRESH_S):
+            self._group, self._group_requested_s = self._pool.submit(_group_size, herder), time.monotonic()
             wait([self._group], _GROUP_PATIENCE_S)
         if self._group.done():
             self._group_size = self._group.result()
@@ -281,11 +281,11 @@ def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clus
     """
     failed = [first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED]
     silent = zip(clusters, (figures.silent_since_ms, figures.target_silent_since_ms), ("reads from", "writes to"), strict=True)
-    away = [no_answer(cluster, since_ms, use) for cluster, since_ms, use in silent if since_ms is not None]
+    away = [cluster_not_answering(cluster, since_ms, use) for cluster, since_ms, use in silent if since_ms is not None]
     return next(iter([*failed, *away, *(no_progress(task, ms) for task, ms in sorted(figures.stalled.items()))]), "")
 
 
-def no_answer(cluster: str, since_ms: int, use: str) -> str:
+def cluster_not_answering(cluster: str, since_ms: int, use: str) -> str:
     """A sentence about a cluster that is away. use: what the connector does with it."""
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
     return f"No answer since {since:%Y-%m-%d %H:%M:%S} UTC from the cluster {cluster} that it {use}."

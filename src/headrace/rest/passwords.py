@@ -12,7 +12,7 @@ from headrace.errors import ConfigError
 
 _LOG_N, _R, _P = 14, 8, 1  # 16 MiB and some 40 ms for each look
 _FORM = re.compile(r"scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)")
-_MOST_MEMORY = 256 * 1024 * 1024
+_MAX_MEMORY = 256 * 1024 * 1024
 
 
 def hashed(password: str) -> str:
@@ -26,7 +26,7 @@ def check_form(hash_text: str) -> None:
     """Raise ConfigError, which does not repeat it, if this is no hash that `fits` could read."""
     match = _FORM.fullmatch(hash_text)
     try:
-        if match and 128 * int(match[3]) * int(match[2]) * 2 ** int(match[1]) < _MOST_MEMORY // 2:
+        if match and 128 * int(match[3]) * int(match[2]) * 2 ** int(match[1]) < _MAX_MEMORY // 2:
             for part in (match[4], match[5]):
                 base64.b64decode(part, validate=True)
             return
@@ -47,7 +47,7 @@ def fits(password: str, hash_text: str) -> bool:
 def _key(password: str, salt: bytes, cost: tuple[int, int, int], length: int = 32) -> bytes:
     log_n, r, p = cost
     secret = password.encode("utf-8", "surrogatepass")
-    return hashlib.scrypt(secret, salt=salt, n=2**log_n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=length)
+    return hashlib.scrypt(secret, salt=salt, n=2**log_n, r=r, p=p, maxmem=_MAX_MEMORY, dklen=length)
 
 
 def _text(data: bytes) -> str:

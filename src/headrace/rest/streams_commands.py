@@ -14,7 +14,7 @@ from headrace.errors import NotFoundError, RestError
 from headrace.rest.streams_reports import ENDED, SILENT, state_of
 
 WAITING, SENT, DONE, FAILED, EXPIRED = "waiting", "sent", "done", "failed", "expired"
-_TAKEN_MS, _ENDED_MS, _MOST = 60_000, 15 * 60_000, 200
+_WAITING_MS, _ENDED_MS, _MAX_COMMANDS = 60_000, 15 * 60_000, 200
 _LATE = {
     WAITING: "The instance has not reported for a minute; it has not been asked.",
     SENT: "The instance was asked, and has not said what became of it for a quarter of an hour.",
@@ -68,7 +68,7 @@ class StreamsCommands:
     """The commands for instances that report to this worker: the last 200."""
 
     now_ms: Callable[[], int] = _now_ms
-    _commands: deque[StreamsCommand] = field(default_factory=lambda: deque(maxlen=_MOST))
+    _commands: deque[StreamsCommand] = field(default_factory=lambda: deque(maxlen=_MAX_COMMANDS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, application: str, instance: str, request: CommandRequest, user: str | None) -> Json:
@@ -86,7 +86,7 @@ class StreamsCommands:
         results_by_id = {result["id"]: result for result in results}
         due = []
         with self._lock:
-            self._update(lambda command: self._late(self._heard(command, application, instance, results_by_id)))
+            self._update(lambda command: self._late(self._with_result(command, application, instance, results_by_id)))
             for n, command in enumerate(self._commands):
                 if (command.application, command.instance) == (application, instance) and command.state in (WAITING, SENT):
                     self._commands[n] = replace(command, state=SENT)
@@ -100,9 +100,9 @@ class StreamsCommands:
             return [command.json() for command in reversed(self._commands)]
 
     def _update(self, change: Callable[[StreamsCommand], StreamsCommand]) -> None:
-        self._commands = deque(map(change, self._commands), _MOST)
+        self._commands = deque(map(change, self._commands), _MAX_COMMANDS)
 
-    def _heard(
+    def _with_result(
         self, command: StreamsCommand, application: str, instance: str, results_by_id: Mapping[str, Mapping[str, Any]]
     ) -> StreamsCommand:
         if (command.application, command.instance) != (application, instance) or command.id not in results_by_id:
@@ -112,7 +112,7 @@ class StreamsCommands:
         return replace(command, state=state, message=result["message"], topics=tuple(result["topics"]))
 
     def _late(self, command: StreamsCommand) -> StreamsCommand:
-        patience = {WAITING: _TAKEN_MS, SENT: _ENDED_MS}.get(command.state)
+        patience = {WAITING: _WAITING_MS, SENT: _ENDED_MS}.get(command.state)
         if patience is None or self.now_ms() - command.asked_ms <= patience:
             return command
         return replace(command, state=EXPIRED, message=_LATE[command.state])

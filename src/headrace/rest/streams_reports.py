@@ -16,7 +16,7 @@ from headrace.rest.herder import RestHerder
 
 SILENT_MS = 35_000
 """After so long without a report an instance counts as silent: three were missed."""
-_FORGOTTEN_MS, _MOST, _SHOWN = 15 * 60_000, 500, 10
+_FORGOTTEN_MS, _MAX_INSTANCES, _SHOWN = 15 * 60_000, 500, 10
 ENDED = ("NOT_RUNNING", "ERROR")
 SILENT = "SILENT"
 _WORST = ("ERROR", "PENDING_ERROR", SILENT, "REBALANCING", "RUNNING", "CREATED", "PENDING_SHUTDOWN", "NOT_RUNNING")
@@ -40,8 +40,8 @@ class StreamsReports:
         """Take a report. Raises RestError 429 if there are too many instances."""
         with self._lock:
             self._forget()
-            if (application, instance) not in self._reports and len(self._reports) >= _MOST:
-                raise RestError(429, f"This worker keeps the reports of {_MOST} instances, and has so many.")
+            if (application, instance) not in self._reports and len(self._reports) >= _MAX_INSTANCES:
+                raise RestError(429, f"This worker keeps the reports of {_MAX_INSTANCES} instances, and has so many.")
             self._reports[application, instance] = (self.now_ms(), report)
 
     def instances(self) -> list[Json]:

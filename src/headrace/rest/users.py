@@ -31,22 +31,22 @@ class Users:
         self._users = users
         self._secret = os.urandom(32)
         self._nobody = passwords.hashed(os.urandom(16).hex())
-        self._known: dict[bytes, Role] = {}  # credentials that were right, so that not every request costs a hash
+        self._verified: dict[bytes, Role] = {}  # credentials that were right, so that not every request costs a hash
 
     def role(self, name: str | None, password: str | None) -> Role | None:
         """The role of who says this; None for a stranger or a wrong password, which takes as long."""
         if name is None or password is None:
             return None
         digest = hmac.digest(self._secret, f"{len(name)}:{name}{password}".encode("utf-8", "surrogatepass"), "sha256")
-        if (user_roles := self._known.get(digest)) is not None:
+        if (user_roles := self._verified.get(digest)) is not None:
             return user_roles
         user = self._users.get(name)
         right = passwords.fits(password, user.hash_text if user else self._nobody)
         if user is None or not right:
             return None
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        self._known[digest] = user.role
+        if len(self._verified) >= _REMEMBERED:
+            self._verified.clear()
+        self._verified[digest] = user.role
         return user.role
 
 

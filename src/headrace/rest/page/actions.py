@@ -24,7 +24,7 @@ _WORDS = {
 
 def confirm(call: Call) -> Response:
     """The dialog that says what an action will hit."""
-    action, names = _asked(call)
+    action, names = _selection(call)
     rows = {row.name: row for row in call.context.overview.read(call.herder, call.request).rows}
     chosen = [rows[name] for name in names if name in rows]
     hit = [row for row in chosen if _hits(action, row)]
@@ -44,11 +44,11 @@ def _hits(action: str, row: OverviewRow) -> bool:
 
 def act(call: Call) -> Response:
     """Do it."""
-    action, names = _asked(call)
+    action, names = _selection(call)
     if action == DELETE:
         return _delete(call, names)
     results = call.ask_json("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
-    return _told(
+    return _result_page(
         call,
         _WORDS[action][0],
         {result["name"]: result["message"] for result in results["connectors"] if not result["done"]},
@@ -61,13 +61,13 @@ def _delete(call: Call, names: Sequence[str]) -> Response:
     for name in names:
         if not (reply := call.ask("DELETE", "connectors", name)).ok:
             failed[name] = reply.message
-    response = _told(call, _WORDS[DELETE][0], failed, names)
+    response = _result_page(call, _WORDS[DELETE][0], failed, names)
     if not failed and call.field("back"):
         response.headers["HX-Redirect"] = "/ui"
     return response
 
 
-def _told(call: Call, action: str, failed: Mapping[str, str], names: Sequence[str]) -> Response:
+def _result_page(call: Call, action: str, failed: Mapping[str, str], names: Sequence[str]) -> Response:
     count = len(names) - len(failed)
     done = f"{action}: asked for {count} connector{'' if count == 1 else 's'}."
     sentence = " ".join([*([done] if count or not failed else []), *(f"{name}: {message}" for name, message in failed.items())])
@@ -81,7 +81,7 @@ def restart_task(call: Call) -> Response:
     return call.message(f"Task {task} of {name} has been restarted.", ok=True, then=CHANGED)
 
 
-def _asked(call: Call) -> tuple[str, Sequence[str]]:
+def _selection(call: Call) -> tuple[str, Sequence[str]]:
     """Raises BadRequestError if nothing is chosen, RestError 403 for a role that is too low."""
     action, names = call.field("action"), list(dict.fromkeys(call.form.get("name", ())))
     if action not in _WORDS:

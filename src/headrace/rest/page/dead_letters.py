@@ -53,13 +53,13 @@ def preview(call: Call) -> Response:
     if text := call.field("json"):
         if not call.is_admin:  # with the connector's secrets, a configuration could have them sent anywhere
             raise BadRequestError("To try a changed configuration needs the role admin.")
-        body["config"] = restored(from_json(text), _known(call, call.field("connector")))
+        body["config"] = restored(from_json(text), _running_config(call, call.field("connector")))
     reply = call.ask("POST", *_LETTERS, call.field("topic"), "preview", body=body)
     preview_body = reply.json if reply.ok else {"records": []}
     return call.page("edit_preview.html", found=preview_body, sentence="" if reply.ok else reply.message)
 
 
-def _known(call: Call, connector: str) -> Mapping[str, str | None]:
+def _running_config(call: Call, connector: str) -> Mapping[str, str | None]:
     try:
         return call.herder.info(connector).config
     except NotFoundError:

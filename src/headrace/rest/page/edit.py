@@ -24,7 +24,7 @@ from headrace.rest.roles import Role
 
 Settings = dict[str, str]
 
-_CLASS, _BLANK_ROWS, _MOST_LIVE = "connector.class", 3, 100
+_CLASS, _BLANK_ROWS, _MAX_LIVE = "connector.class", 3, 100
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def preview(call: Call) -> Response:
     """The newest records of the source through the chain, step by step; nothing is deployed."""
     draft, limit = _draft(call), call.field("live", "3")
     live = int(limit) if limit.isdecimal() else 0
-    if not 1 <= live <= _MOST_LIVE:
-        raise BadRequestError(f"Preview takes 1 to {_MOST_LIVE} records, not {limit!r}.")
+    if not 1 <= live <= _MAX_LIVE:
+        raise BadRequestError(f"Preview takes 1 to {_MAX_LIVE} records, not {limit!r}.")
     reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": live})
     body = reply.json if reply.ok else {"records": []}
     return call.page("edit_preview.html", found=body, sentence="" if reply.ok else reply.message)

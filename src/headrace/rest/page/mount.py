@@ -80,11 +80,11 @@ class _Route:
 
     async def _answer(self, call: Call, limiter: anyio.CapacityLimiter | None = None) -> Response:
         with anyio.move_on_after(_LIMIT_S):
-            return await run_sync(partial(_answered, self.handler, call), abandon_on_cancel=True, limiter=limiter)
+            return await run_sync(partial(_handle, self.handler, call), abandon_on_cancel=True, limiter=limiter)
         return await run_sync(lambda: _problem(call, 503, _TOO_LONG))
 
 
-def _answered(handler: Callable[[Call], Response], call: Call) -> Response:
+def _handle(handler: Callable[[Call], Response], call: Call) -> Response:
     try:
         if not call.herder.ready():
             return call.page("starting.html", 503, {"Retry-After": "2"})

@@ -42,7 +42,7 @@ def resource(worker: WorkerConfig) -> Resource:
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
     def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
-        fields = _Asked.of(entity, "config")
+        fields = _DeadLettersRequest.of(entity, "config")
         return responses.ok(_letters(herder, topic).preview(fields.ids, fields.connector, fields.config, spark))
 
     @resource.post(
@@ -53,7 +53,7 @@ def resource(worker: WorkerConfig) -> Resource:
     )
     def replay(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
-        fields = _Asked.of(entity, "dry_run", "again")
+        fields = _DeadLettersRequest.of(entity, "dry_run", "again")
         request = ReplayRequest(fields.ids, fields.connector, fields.dry_run, fields.again)
         replayed = _letters(herder, topic).replay(request, spark)
         return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
@@ -78,7 +78,7 @@ def _topics(herder: RestHerder) -> dict[str, LetterTopic]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _DeadLettersRequest:
     """The body of a request."""
 
     ids: Sequence[LetterId]
@@ -88,7 +88,7 @@ class _Asked:
     again: bool
 
     @classmethod
-    def of(cls, entity: body.Tree, *names: str) -> _Asked:
+    def of(cls, entity: body.Tree, *names: str) -> _DeadLettersRequest:
         """names: what may be asked for beside the letters and their connector. Raises BadRequestError."""
         try:
             fields = body.mapping(entity, "the request", ("letters", "connector", *names)) or {}

@@ -14,7 +14,7 @@ HEALTH_TIMEOUT_S = 10.0
 resource = Resource("health", early=True)
 
 
-def _no_answer(herder: RestHerder, why: str | None = None) -> Response:
+def _unhealthy(herder: RestHerder, why: str | None = None) -> Response:
     """What to say about a worker that did not get round to a request in time, or failed at it."""
     if herder.ready():
         status, code = "unhealthy", 500
@@ -25,14 +25,14 @@ def _no_answer(herder: RestHerder, why: str | None = None) -> Response:
     return responses.ok({"status": status, "message": f"{message} {details}" if details else message}, code)
 
 
-@resource.get("/health", gives={200: "Health", 500: "Health", 503: "Health"}, limit_s=HEALTH_TIMEOUT_S, late=_no_answer)
+@resource.get("/health", gives={200: "Health", 500: "Health", 503: "Health"}, limit_s=HEALTH_TIMEOUT_S, late=_unhealthy)
 def health(herder: RestHerder) -> Response:
     """Whether the worker can handle requests; waits up to 10 s for it to take this one."""
     if not herder.ready():
-        return _no_answer(herder)
+        return _unhealthy(herder)
     try:
         herder.ping()
     except HeadraceError as error:
-        return _no_answer(herder, error.message)
+        return _unhealthy(herder, error.message)
     message = "Worker has completed startup and is ready to handle requests."
     return responses.ok({"status": "healthy", "message": message})

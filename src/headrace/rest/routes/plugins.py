@@ -17,7 +17,7 @@ from headrace.rest.herder import RestHerder
 from headrace.rest.resource import JsonBody, Resource, TrueByDefault
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
-OTHERS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
+OTHER_KINDS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
 _WITHOUT_OPTIONS = re.compile(
     r"(org\.apache\.kafka\.common\.config\.provider\.)?(File|Directory|EnvVar)ConfigProvider|"
     r"(org\.apache\.kafka\.connect\.connector\.policy\.)?(All|None|Principal|Allowlist)ConnectorClientConfigOverridePolicy|"
@@ -31,7 +31,7 @@ resource = Resource("connector-plugins")
 @resource.get("/connector-plugins", gives={200: "Plugins"})
 def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
-    kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
+    kinds = CONNECTORS if connectors_only else CONNECTORS + OTHER_KINDS
     classes = [cls for kind in kinds for cls in plugins.every(kind)]
     return responses.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in classes])
 
@@ -53,9 +53,9 @@ def validate_config(herder: RestHerder, plugin: str, entity: JsonBody) -> Respon
 
 def _find(name: str) -> Any:
     if _WITHOUT_OPTIONS.fullmatch(name):
-        kinds = ", ".join((*CONNECTORS, *OTHERS[2:], *OTHERS[:2]))
+        kinds = ", ".join((*CONNECTORS, *OTHER_KINDS[2:], *OTHER_KINDS[:2]))
         raise BadRequestError(f"Invalid plugin class {name}. Valid types are {kinds}.")
-    for kind in CONNECTORS + OTHERS:
+    for kind in CONNECTORS + OTHER_KINDS:
         try:
             return plugins.find(name, kind)
         except NotFoundError:

@@ -13,7 +13,7 @@ from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
 
-_TAKES = '{"config": {…}, "records": [{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}, …] or "live": N}'
+_BODY = '{"config": {…}, "records": [{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}, …] or "live": N}'
 
 
 def resource(worker: WorkerConfig) -> Resource:
@@ -41,7 +41,7 @@ def _fields(entity: body.Tree) -> dict[str, body.Tree]:
         raise BadRequestError(error.message) from None
     live = fields.get("live")
     if config is None or (records is None) == (live is None):
-        raise BadRequestError(f"Expected a request {_TAKES}.")
+        raise BadRequestError(f"Expected a request {_BODY}.")
     return {"config": config, "records": records, "live": live}
 
 
