@@ -1,4 +1,4 @@
-"""Which authentication the worker's settings ask for, and how it refuses."""
+"""The authentication configured in the worker's settings, and its refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Access:
 
 
 def access(config: WorkerConfig) -> Access | None:
-    """What `rest.authentication` or `rest.extension.classes` ask for, None if neither does. Raises ConfigError."""
+    """The authentication of `rest.authentication` or `rest.extension.classes`, None if neither is set. Raises ConfigError."""
     extended = _extended(config.rest_extensions)
     if config.rest_authentication == "basic":
         if extended:

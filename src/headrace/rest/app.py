@@ -125,4 +125,4 @@ async def _invalid(_request: Request, problem: Exception) -> Response:
 
 
 async def _client_disconnected(_request: Request, _problem: Exception) -> Response:
-    return responses.done(400)  # nobody is there to read it
+    return responses.done(400)  # the client has disconnected

@@ -65,7 +65,7 @@ class Audit:
                 self._add(_event(scope, status, bytes(failure)), name, before, bytes(taken), whole=scope["method"] == "PUT")
 
     def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], body: bytes, *, whole: bool) -> None:
-        """name: of the connector, where the path has it; before: its configuration; whole: whether the body takes its place."""
+        """name: of the connector, if the path has it; before: its configuration; whole: whether the body replaces it."""
         content = _object(body)
         one, detail = asked_for(content, before, whole=whole)
         several = list(map(str, names)) if isinstance(names := content.get("connectors"), list) else None
@@ -136,7 +136,7 @@ def _event(scope: Scope, status: int, failure: bytes) -> dict[str, Any]:
 
 
 def _sentence(failure: bytes) -> str | None:
-    """Of an answer that is an error; None of any other."""
+    """The message of an error response; None for others."""
     try:
         return str(json.loads(failure)["message"])[:_LONGEST]
     except (ValueError, KeyError, TypeError):

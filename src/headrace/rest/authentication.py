@@ -19,7 +19,7 @@ from headrace.rest.caller import Caller, set_caller
 from headrace.rest.roles import needed, open_to_all
 from headrace.rest.same_origin import of_page
 
-_AT_ONCE = 2  # passwords that are looked at together: each takes 16 MiB and a core
+_AT_ONCE = 2  # concurrent password checks: each takes 16 MiB and a core
 _LOGGED, _MINUTE_S = 20, 60.0
 
 
@@ -46,7 +46,7 @@ class Authentication:
             why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
             self._log_denial(why, name, scope)
             refusal = self._access.refuse()
-            if of_page(scope["path"]):  # else a browser would not ask for a password
+            if of_page(scope["path"]):  # else a browser would not prompt for a password
                 refusal.headers["WWW-Authenticate"] = CHALLENGE
             return await refusal(scope, receive, send)
         if role < needed_role:

@@ -1,4 +1,4 @@
-"""Who sends a request: put into its scope by the authentication, for the page and the audit."""
+"""The user of a request: set in its scope by the authentication, for the page and the audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Caller:
     """A user."""
 
     name: str | None
-    """None where nobody has to say who they are."""
+    """None without authentication."""
     role: Role
 
 
@@ -24,10 +24,10 @@ ANYBODY = Caller(None, Role.ADMIN)
 
 
 def set_caller(scope: Scope, caller: Caller) -> None:
-    """Say who sends the request; whoever has the same scope sees it."""
+    """Set the user in the scope of a request."""
     scope[_KEY] = caller
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Who sends it; ANYBODY where there is no authentication."""
+    """The user of a request; ANYBODY without authentication."""
     return scope.get(_KEY, ANYBODY)

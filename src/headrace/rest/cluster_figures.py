@@ -1,4 +1,4 @@
-"""What the tasks of all workers measure, asked of each worker in the background: one that is away holds up no request."""
+"""The figures of the tasks of all workers, requested in the background so that a lost worker delays no request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ConnectorFigures:
     rate: float = 0.0
     """Records per second."""
     lag: int | None = None
-    """Records that are still to be read; None if no task can tell."""
+    """Records still to be read; None if no task knows."""
     age_ms: float | None = None
     """The greatest age of a record that was copied in the last batches."""
     samples: Sequence[FigureSample] = ()
@@ -39,9 +39,9 @@ class ConnectorFigures:
     waiting: Mapping[int, str] = field(default_factory=dict)
     """The tasks that wait for a schema registry, and why."""
     silent_since_ms: int | None = None
-    """Since when (epoch ms) the cluster that tasks read from has given no answer; None: it does, or no task asks it."""
+    """Since when (epoch ms) the cluster that tasks read from has not answered; None: it answers, or is not asked."""
     target_silent_since_ms: int | None = None
-    """The same of the cluster that they write to."""
+    """Since when (epoch ms) the cluster that tasks write to has not answered; None: it answers, or is not asked."""
 
     def plus(self, more: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -132,7 +132,7 @@ def connector_figures_body(
 
 
 def workers_of(herder: RestHerder, connector: str) -> set[str]:
-    """The workers that the tasks of a connector are on, as far as these have reported a state."""
+    """The workers of a connector's tasks, by their statuses."""
     try:
         return {task["worker_id"] for task in herder.status(connector)["tasks"]}
     except NotFoundError:
@@ -159,7 +159,7 @@ class ClusterFigures:
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="figures")
 
     def read(self, herder: RestHerder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
-        """By connector; and those of these workers that did not answer the last time. request: of the user who asks."""
+        """The figures by connector; and the workers that did not answer the last request. request: of the user."""
         other_workers = sorted(set(workers) - {herder.worker_id})
         with self._lock:
             now = time.monotonic()
@@ -169,7 +169,7 @@ class ClusterFigures:
                 if now - worker_figures.requested_s < _RETENTION_S
             }
             by_worker = [self._request_figures(worker, request) for worker in other_workers]
-        own_figures = by_connector(figures_body(herder, POINTS))  # clusters may be asked for it, while the others answer
+        own_figures = by_connector(figures_body(herder, POINTS))  # may read lags of clusters, while the other workers respond
         left_s = max(0.0, now + _FIRST_S - time.monotonic())
         wait([worker.pending for worker in by_worker if worker.pending and worker.reached is None], left_s)
         for worker_figures in by_worker:

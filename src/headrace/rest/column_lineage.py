@@ -1,4 +1,4 @@
-"""Of which columns of the records that a connector reads each column of those that it writes is made."""
+"""Column lineage: the source columns of each column that a connector writes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from headrace.transforms.stages import column_lineage, stages
 
 
 def column_rows(config: Mapping[str, str | None]) -> Sequence[ColumnRow]:
-    """The table of a connector's chain; empty for one without transforms, or whose chain cannot be made."""
+    """The column lineage of a connector's chain; empty without transforms, or if the chain is invalid."""
     try:
         settings = {key: value for key, value in config.items() if value is not None}
         return column_lineage(stages(settings)) if settings.get("transforms") else ()
-    except HeadraceError:  # its status says what is wrong with it
+    except HeadraceError:  # its status has the error
         return ()
 
 

@@ -144,7 +144,7 @@ def _sources(
     partitions: Iterable[Any],
     clusters: ClusterNames,
 ) -> tuple[dict[str, LineageNode], list[LineageNode]]:
-    """What each topic is made of, where that is known; and all that the connector reads. here: the topics that it writes."""
+    """The known origins of each topic; and all that the connector reads. here: the topics that it writes."""
     outside = list(dict.fromkeys(node for partition in partitions if (node := _source(partition, config, clusters))))
     outside = outside or _external(config)
     if outside:
@@ -162,7 +162,7 @@ def _sources(
 
 
 def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNode | None:
-    """What a source partition is of: a topic of a Kafka source or of a mirror, or a file."""
+    """The origin of a source partition: a topic of a Kafka source or of a mirror, or a file."""
     if not isinstance(partition, dict):
         return None
     if "topic:partition" in partition or "topic" in partition:
@@ -177,7 +177,7 @@ def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNo
 def _copied(
     cls: type[Any] | None, config: Config, here: Mapping[str, LineageNode], outside: Sequence[LineageNode]
 ) -> dict[str, LineageNode]:
-    """Of which topic each is a copy: by the name that the connector gives it, or there is but one that it can be of."""
+    """The original topic of each copy: by the connector's naming, or if there is only one candidate."""
     if len(outside) == 1:
         return dict.fromkeys(here, outside[0])
     if cls is None or not keeps_topics(config):
@@ -190,7 +190,7 @@ def _copy_of(cls: type[Any], config: Config, topic: str) -> str | None:
     try:
         settings = {key: value for key, value in config.items() if value is not None}
         return cls.copy_of(settings, topic) if issubclass(cls, Connector) else None
-    except HeadraceError:  # a configuration that is not valid: the status says so
+    except HeadraceError:  # an invalid configuration: the status has the error
         return None
 
 
@@ -221,7 +221,7 @@ def _external(config: Config) -> list[LineageNode]:
 def _targets(
     connector: str, cls: type[Any] | None, config: Config, here: Mapping[str, LineageNode], clusters: ClusterNames
 ) -> dict[LineageNode, list[LineageNode]]:
-    """What a sink writes, and of which topics each is made; none: not known. here: the topics that it reads."""
+    """The targets of a sink, each with its source topics; none: unknown. here: the topics that it reads."""
     if named := _external(config):
         return {node: list(here.values()) for node in named}
     name = getattr(cls, "plugin_name", config.get("connector.class") or "")

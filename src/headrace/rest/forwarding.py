@@ -1,6 +1,6 @@
-"""A request for another worker: sent on, and its answer handed back (Kafka Connect's HerderRequestHandler and RestClient).
+"""Forwards requests to other workers, and returns their responses (Kafka Connect's HerderRequestHandler and RestClient).
 
-At most two hops: the first worker asks the leader that it knows of, and that one, if it leads no more, the next.
+At most two hops: the first worker forwards to the leader it knows, and that one, if it is not the leader any more, to the next.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.rest import logs, responses
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 _TIMEOUT = httpx.Timeout(95, connect=5)  # a little longer than a worker takes for an answer
-_SHORT = httpx.Timeout(2)  # for what somebody looks at: a worker that is away is named, the rest is shown
+_SHORT = httpx.Timeout(2)  # for displays: an unavailable worker is named, the others are shown
 _AT_ONCE = 8
 _FORWARDED_HEADERS = (
     "authorization", "content-type", "accept", "accept-language", "x-connect-authorization",
@@ -65,7 +65,7 @@ class WorkerClient:
     def get_from_all(
         self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request
     ) -> dict[str, Any]:
-        """The answers by id of the worker, None of one that does not answer; all are asked side by side."""
+        """The responses by worker id, None without a response; all requests run in parallel."""
         worker_ids = list(workers)
 
         def answer(worker_id: str) -> Any:
@@ -98,7 +98,7 @@ class WorkerClient:
         return response
 
     def forward(self, request: Request, body: bytes, problem: ElsewhereError) -> Response:
-        """Send a request on to where `problem` says it belongs, and return the answer. Raises RestError 409."""
+        """Forward a request to the worker named by `problem`, and return its response. Raises RestError 409."""
         hop = request.query_params.get("forward")
         if hop is not None and hop.lower() != "true":
             raise RestError(409, CONFLICT)
@@ -138,7 +138,7 @@ def _with_query(path: str, query: Sequence[tuple[str, str]]) -> bytes:
 
 def _returned_response(response: httpx.Response, request: Request) -> Response:
     headers = {name: value for name in _RETURNED_HEADERS if (value := response.headers.get(name)) is not None}
-    if location := headers.get("location"):  # a connector that was made is shown by this worker, too
+    if location := headers.get("location"):  # a created connector is available on this worker, too
         headers["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
     if not response.content:
         return responses.done(response.status_code)

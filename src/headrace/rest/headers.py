@@ -68,10 +68,10 @@ def _rule(text: str) -> HeaderRule:
 
 @dataclass(frozen=True)
 class CrossOrigin:
-    """Who may call from a web page of another origin."""
+    """The origins whose web pages may call (CORS)."""
 
     origins: Sequence[str]
-    """Exact, or with `*` for any characters; none: nobody."""
+    """Exact, or with `*` for any characters; empty: no origin."""
     methods: Sequence[str] = ("GET", "POST", "HEAD")
 
     @classmethod

@@ -1,7 +1,7 @@
-"""What the REST interface asks of the worker behind it.
+"""The worker's interface to the REST server.
 
-`headrace.cluster.herder.Herder` has this shape; it is not imported here. Every method is synchronous and
-thread-safe, and raises HeadraceError subclasses, whose `status` and message become the answer.
+`headrace.cluster.herder.Herder` has this shape; it is not imported here. Every method is synchronous and thread-safe, and raises
+HeadraceError subclasses, whose `status` and message become the answer.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ OffsetChange = tuple[Any, Any]  # partition and offset: an object, or None
 
 
 class RestLeader(Protocol):
-    """What workers ask of the leader of their group, as REST needs it."""
+    """The leader's interface to the REST server, for requests between workers."""
 
     def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
         """Raise a RestError unless this request comes from another worker of the group."""
         ...
 
     def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Take over the task configurations that a connector made on another worker; NotFoundError, BadRequestError."""
+        """Write the task configurations of a connector on another worker; NotFoundError, BadRequestError."""
         ...
 
     def fence_zombies(self, name: str) -> None:
@@ -67,7 +67,7 @@ class RestHerder(Protocol):
 
     @property
     def metrics(self) -> Metrics:
-        """What the worker measures."""
+        """The worker's metrics."""
         ...
 
     @property
@@ -77,11 +77,11 @@ class RestHerder(Protocol):
 
     @property
     def audit(self) -> EventLog:
-        """Who changed what."""
+        """The audit log."""
         ...
 
     def assignment_body(self) -> Json:
-        """What this worker has of the group's work: leader, slots, slot_count, generation."""
+        """This worker's assignment: leader, slots, slot_count, generation."""
         ...
 
     def workers(self) -> list[str]:
@@ -161,7 +161,7 @@ class RestHerder(Protocol):
         ...
 
     def topics_since(self, name: str) -> dict[str, int]:
-        """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
+        """The active topics with the time (epoch ms) of their discovery; empty if tracking is off."""
         ...
 
     def topics_in_use(self, name: str) -> dict[str, list[Json]]:
@@ -177,7 +177,7 @@ class RestHerder(Protocol):
         ...
 
     def source_partitions(self, name: str) -> list[Json | None]:
-        """The source partitions that have an offset, as far as this worker knows: no cluster is asked."""
+        """The source partitions with an offset, from memory, without a request to Kafka."""
         ...
 
     def lag(self, name: str, *, ages: bool) -> list[Json]:
@@ -205,5 +205,5 @@ class RestHerder(Protocol):
         ...
 
     def on_log_level(self, listener: Callable[[str, str], None]) -> None:
-        """Have `listener(namespace, level)` called for each log level read from the config topic."""
+        """Call `listener(namespace, level)` for each log level read from the config topic."""
         ...

@@ -57,7 +57,7 @@ class MethodTable:
                 self._routes.setdefault(_place(route.path), []).append(route)
 
     def allowed(self, path: str) -> set[str]:
-        """The methods of the resource at `path`; empty if there is none."""
+        """The methods of the resource at `path`; empty without one."""
         routes = self._routes.get(_place(path), ())
         methods = {m for route in routes if route.path_regex.match(path) for m in route.methods or ()}
         return methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()) if methods else set()
@@ -76,7 +76,7 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
         return _options(allow, headers)
     if scope["method"] not in methods:
         return responses.http_error(405, allow)
-    if of_page(scope["path"]):  # it takes forms, and gives HTML
+    if of_page(scope["path"]):  # forms in, HTML out
         return None
     sent = headers.get("content-type")
     if sent is not None and not is_json(sent) and scope["path"] not in _ANY_REQUEST_TYPE:

@@ -1,4 +1,4 @@
-"""Content negotiation: every resource of Connect takes and gives `application/json`, nothing else."""
+"""Content negotiation: every resource of Connect consumes and produces `application/json` only."""
 
 from __future__ import annotations
 

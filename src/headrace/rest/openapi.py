@@ -60,10 +60,7 @@ _SCHEMES: dict[str, Any] = {"securitySchemes": {"basic": {"type": "http", "schem
 
 
 def describe(app: FastAPI, resources: Sequence[Resource], secured: bool) -> None:
-    """Have the app give the document of these resources, which are mounted on it, at `/openapi.json`.
-
-    secured: whether users have to say who they are.
-    """
+    """Serve the OpenAPI document of these mounted resources at `/openapi.json`. secured: whether users have to authenticate."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:

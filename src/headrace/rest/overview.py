@@ -28,7 +28,7 @@ _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
 _RECORD = re.compile(r"Tolerance exceeded in error handler: record (?P<origin>.*), at (?P<step>.*)")
 _SETTING = re.compile(r"for configuration (?P<invalid>[^\s:]+)|[Mm]issing required configuration \"(?P<missing>[^\"]+)\"")
 _FRESH_S = 2.0
-_GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # Kafka is asked who is in the group
+_GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # reads the group's members from Kafka
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class OverviewRow:
     type: str
     connector_class: str
     state: str
-    """Of the connector; FAILED if it, or any of its tasks, has failed."""
+    """State of the connector; FAILED if it, or any of its tasks, has failed."""
     worker_id: str
     workers: Sequence[str]
     """Of the connector and its tasks."""
@@ -60,7 +60,7 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class ClusterAway:
-    """A cluster that connectors read from or write to, and that gives no answer."""
+    """A cluster that connectors read from or write to, and that does not answer."""
 
     cluster: str
     """Its bootstrap servers as the connectors have them, or that it is the workers'."""
@@ -153,7 +153,7 @@ SORTS: Mapping[str, Callable[[OverviewRow], Any]] = {
 
 
 class Overview:
-    """Makes snapshots, at most one in two seconds, whoever asks. Thread-safe."""
+    """Creates snapshots, at most one in two seconds. Thread-safe."""
 
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
@@ -286,7 +286,7 @@ def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clus
 
 
 def cluster_not_answering(cluster: str, since_ms: int, use: str) -> str:
-    """A sentence about a cluster that is away. use: what the connector does with it."""
+    """The sentence about a cluster that does not answer. use: what the connector does with it."""
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
     return f"No answer since {since:%Y-%m-%d %H:%M:%S} UTC from the cluster {cluster} that it {use}."
 
@@ -297,7 +297,7 @@ def no_progress(task: int, stalled_ms: int) -> str:
 
 
 def first_line(trace: str) -> str:
-    """What went wrong: the first line of a trace, without the name of the Java class before the sentence."""
+    """The error sentence: the first line of a trace, without the name of the Java class."""
     line = trace.strip().partition("\n")[0].strip()
     name, colon, sentence = line.partition(": ")
     return sentence if colon and sentence and " " not in name and "." in name else line

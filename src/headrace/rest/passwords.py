@@ -10,7 +10,7 @@ import re
 
 from headrace.errors import ConfigError
 
-_LOG_N, _R, _P = 14, 8, 1  # 16 MiB and some 40 ms for each look
+_LOG_N, _R, _P = 14, 8, 1  # 16 MiB and some 40 ms for each check
 _FORM = re.compile(r"scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)")
 _MAX_MEMORY = 256 * 1024 * 1024
 
@@ -23,7 +23,7 @@ def hashed(password: str) -> str:
 
 
 def check_form(hash_text: str) -> None:
-    """Raise ConfigError, which does not repeat it, if this is no hash that `fits` could read."""
+    """Raise ConfigError, without the text, if this is not a hash that `fits` can read."""
     match = _FORM.fullmatch(hash_text)
     try:
         if match and 128 * int(match[3]) * int(match[2]) * 2 ** int(match[1]) < _MAX_MEMORY // 2:

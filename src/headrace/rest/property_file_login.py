@@ -22,14 +22,14 @@ _ENTRY, _MODULE = "KafkaConnect", "PropertyFileLoginModule"
 
 
 class PropertyFileLogin:
-    """Knows the users of one properties file, read when it is made."""
+    """The users of one properties file, read at construction."""
 
     def __init__(self, file: Path) -> None:
         """Raises SetupError if the file cannot be read."""
         self._passwords = load_properties(file)
 
     def role(self, name: str | None, password: str | None) -> Role | None:
-        """Admin for who is in the file with this password, and for everybody if it is empty; else None."""
+        """Admin for a user of the file with this password, and for all users if the file is empty; else None."""
         if not self._passwords:
             return Role.ADMIN
         right = self._passwords.get(name or "")

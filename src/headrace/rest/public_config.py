@@ -35,5 +35,5 @@ class PublicConfigs:
         try:
             plugin = plugins.find(connector_class or "", Kind.SOURCE, Kind.SINK)
             return Secrets(self._herder.plugin_config(plugin))
-        except HeadraceError:  # a plugin that is not here: what its options are called says which are secret
+        except HeadraceError:  # an unavailable plugin: secrets are recognized by the names of its options
             return Secrets()

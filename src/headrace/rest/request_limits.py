@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from headrace.rest import responses
 
 MOST_BYTES = 8 << 10
-"""Of the request line and the headers together."""
+"""Limit of the request line and the headers together."""
 _REASONS = {400: "Invalid HTTP request received.", 414: "URI Too Long", 431: "Request Header Fields Too Large"}
 _LINE_END = len(" HTTP/1.1\r\n")
 

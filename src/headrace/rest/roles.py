@@ -1,4 +1,4 @@
-"""Who may do what over REST: each role includes those before it. Pure."""
+"""The roles of REST users: each role includes those before it. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what the REST interface takes and gives, by the names that routes use for them."""
+"""The JSON Schemas of the REST API's requests and responses, by the names that routes use."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class RestServer:
         self._config = worker_config
         self._sampler = Sampler(herder)
         self.reported = StreamsReports()
-        """What streams applications have reported to this worker."""
+        """The reports of streams applications to this worker."""
         self._own_client = None if worker_client else WorkerClient(worker_config.rest_scheme())
         worker_client = worker_client or self._own_client
         main = create_app(herder, worker_config, worker_client, limit_s, self.reported)
@@ -149,7 +149,7 @@ class _Service:
 
 
 class _Config(uvicorn.Config):
-    """With a TLS context that is made already."""
+    """A server configuration with an existing TLS context."""
 
     def __init__(self, app: FastAPI, tls: ssl.SSLContext | None, **settings: Any) -> None:
         super().__init__(app, **settings)

@@ -1,4 +1,4 @@
-"""What instances of streams applications are asked to do, with the answer to their next report. In memory; thread-safe."""
+"""Commands for instances of streams applications, sent with the response to their next report. In memory; thread-safe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _now_ms() -> int:
 
 @dataclass(frozen=True)
 class CommandRequest:
-    """What is asked for."""
+    """A request to an instance: `verify` or `init`, and its options."""
 
     command: str
     """init or verify."""
@@ -72,7 +72,7 @@ class StreamsCommands:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, application: str, instance: str, request: CommandRequest, user: str | None) -> Json:
-        """Have an instance do something; returns the command."""
+        """Queue a command for an instance, and return it."""
         command = StreamsCommand(uuid.uuid4().hex, application, instance, request, user, self.now_ms())
         with self._lock:
             self._commands.append(command)

@@ -1,4 +1,4 @@
-"""What streams applications have reported to this worker: kept in memory for a while. Thread-safe."""
+"""The reports of streams applications to this worker, kept in memory for a while. Thread-safe."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ class StreamsReports:
 
 @dataclass(frozen=True)
 class Reported:
-    """What applications have reported to the workers of the group."""
+    """The reports of applications to the workers of the group."""
 
     instances: list[Json]
     """Their last reports, with `reported_to`: the worker."""
     commands: list[Json]
-    """What they have been asked to do."""
+    """The commands sent to them."""
     not_reached: list[str]
     """The workers that do not answer."""
 
 
 @dataclass(frozen=True)
 class GroupReports:
-    """What applications report to all workers of the group."""
+    """The reports of applications to all workers of the group."""
 
     own: StreamsReports
     others: WorkerClient
 
     def read(self, herder: RestHerder, request: Request, commands: list[Json]) -> Reported:
-        """The reports to every worker. request: of the user who asks; commands: of this worker."""
+        """The reports to every worker. request: of the user; commands: of this worker."""
         workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
         answered = self.others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
         there = {herder.worker_id: {"instances": self.own.instances(), "commands": commands}}

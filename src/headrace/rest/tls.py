@@ -18,7 +18,7 @@ _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required
 
 
 def server_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLContext:
-    """What a listener needs. Raises ConfigError for what is missing, or cannot be read."""
+    """The TLS context of a listener. Raises ConfigError for missing or unreadable stores."""
     props = _settings(config, prefix)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ssl_context.set_versions(context, props)
@@ -33,7 +33,7 @@ def server_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLCont
 
 
 def client_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLContext:
-    """What a worker needs to call another worker of its group, configured alike. Raises ConfigError."""
+    """The TLS context for requests to other workers of the group, which are configured alike. Raises ConfigError."""
     return ssl_context.client_context(_settings(config, prefix))
 
 

@@ -34,7 +34,7 @@ class Users:
         self._verified: dict[bytes, Role] = {}  # credentials that were right, so that not every request costs a hash
 
     def role(self, name: str | None, password: str | None) -> Role | None:
-        """The role of who says this; None for a stranger or a wrong password, which takes as long."""
+        """The role for these credentials; None for an unknown user or a wrong password, in the same time."""
         if name is None or password is None:
             return None
         digest = hmac.digest(self._secret, f"{len(name)}:{name}{password}".encode("utf-8", "surrogatepass"), "sha256")

@@ -1,4 +1,4 @@
-"""What a worker is: version, share of the work, data plane, memory; of this one, and of all in the group."""
+"""Facts of a worker: version, assignment, data plane, memory; of this worker, and of all in the group."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WorkerRow:
     failed: int
     """Of these connectors and tasks."""
     facts: Mapping[str, Any] | None
-    """What it says of itself, None if it does not answer."""
+    """Its own facts, None if it does not answer."""
 
 
 def worker_facts(herder: RestHerder) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def worker_facts(herder: RestHerder) -> dict[str, Any]:
 
 
 def _memory() -> int | None:
-    """What the process has in memory, None where the system does not say."""
+    """The resident memory of the process, None if the system does not provide it."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE_BYTES
     except (OSError, ValueError, IndexError):
@@ -77,13 +77,13 @@ def _jvm() -> dict[str, int] | None:
 
 
 class GroupWorkers:
-    """The workers of the group; each is asked what it is."""
+    """The workers of the group, each with its own facts."""
 
     def __init__(self, worker_client: WorkerClient) -> None:
         self._worker_client = worker_client
 
     def body(self, herder: RestHerder, request: Request) -> dict[str, Any]:
-        """The answer of `GET /headrace/workers`. request: of the user who asks."""
+        """The body of `GET /headrace/workers`. request: of the user."""
         problem = None
         try:
             members = herder.workers()

@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def confirm(call: Call) -> Response:
-    """The dialog that says what an action will hit."""
+    """The confirmation dialog with the connectors of an action."""
     action, names = _selection(call)
     rows = {row.name: row for row in call.context.overview.read(call.herder, call.request).rows}
     chosen = [rows[name] for name in names if name in rows]

@@ -30,7 +30,7 @@ SCREENS = (
 
 @dataclass(frozen=True)
 class PageContext:
-    """What all screens share."""
+    """The context of all screens: a request of the page."""
 
     herder: RestHerder
     config: WorkerConfig
@@ -53,7 +53,7 @@ class Call:
 
     @cached_property
     def caller(self) -> Caller:
-        """Who uses the page."""
+        """The user of the page."""
         return caller_of(self.request.scope)
 
     @property
@@ -79,7 +79,7 @@ class Call:
         return anyio.from_thread.run(inner.ask, self.request, method, segments, query, body)
 
     def ask_json(self, method: str, *segments: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
-        """The same, returns the body. Raises RestError with the worker's status and sentence."""
+        """Like `ask`, returns the body. Raises RestError with the worker's status and sentence."""
         reply = self.ask(method, *segments, query=query, body=body)
         if not reply.ok:
             raise RestError(reply.status, reply.message)
@@ -97,7 +97,7 @@ class Call:
         return Response(html, code, dict(headers or {}), "text/html")
 
     def seen(self, stamp: str) -> bool:
-        """Whether the browser has this already, in a part of a page that it renews."""
+        """Whether the browser has this already, in a part that it polls."""
         return self.request.headers.get("x-seen") == stamp
 
     def renewed(self, template: str, **values: Any) -> Response:

@@ -118,7 +118,7 @@ def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
 
 
 def review(call: Call) -> Response:
-    """What would change, in a dialog, with the button that does it."""
+    """The dialog with the diff and the button that applies it."""
     draft = _draft(call)
     errors = _errors(call, draft)
     running = _running(call, draft)
@@ -132,7 +132,7 @@ def review(call: Call) -> Response:
 
 
 def apply(call: Call) -> Response:
-    """Do it, if what runs is still what the diff was made with. Raises RestError 409 if not."""
+    """Apply the edit if the running configuration has not changed since the diff. Raises RestError 409 otherwise."""
     draft = _draft(call)
     running = _running(call, draft)
     if running is not None and call.field("base") != _digest(running):
@@ -162,7 +162,7 @@ def preview(call: Call) -> Response:
 
 
 def _draft(call: Call) -> Draft:
-    """What the browser sent. Raises BadRequestError, RestError 403 for who may not change configurations."""
+    """The draft that the browser sent. Raises BadRequestError, RestError 403 without the right to change configurations."""
     if call.caller.role < Role.ADMIN:
         raise RestError(403, "This needs the role admin.")
     mode, text = call.field("mode", "form"), call.field("json")

@@ -15,7 +15,7 @@ class EditRow:
     """A setting in the form."""
 
     at: int
-    """Its place in the form, by which errors find their field."""
+    """Its position in the form, by which errors are assigned to fields."""
     key: str
     value: str
     definition: Mapping[str, Any] | None
@@ -32,7 +32,7 @@ class EditGroup:
 
     name: str
     rows: Sequence[EditRow]
-    """Those that are set, have to be, or are of high importance."""
+    """Rows that are set, required, or of high importance."""
     more: Sequence[EditRow]
     """The others."""
 

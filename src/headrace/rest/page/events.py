@@ -1,4 +1,4 @@
-"""What happened to a connector, and who changed what."""
+"""The history of a connector, and the audit log."""
 
 from __future__ import annotations
 

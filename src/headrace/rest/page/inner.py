@@ -18,7 +18,7 @@ _PASSED_ON = ("authorization", "host")
 
 @dataclass(frozen=True)
 class Reply:
-    """What the REST API answered."""
+    """A response of the REST API."""
 
     status: int
     text: str

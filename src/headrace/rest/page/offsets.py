@@ -50,7 +50,7 @@ def _lines(entries: Offsets) -> str:
 
 
 def review(call: Call) -> Response:
-    """What an edit would change."""
+    """The dialog with the changes of an edit."""
     name = call.field("name")
     desired = _parsed(call.field("offsets"))
     running: Offsets = call.ask_json("GET", "connectors", name, "offsets")["offsets"]
@@ -60,7 +60,7 @@ def review(call: Call) -> Response:
 
 
 def changed(running: Offsets, desired: Offsets) -> list[OffsetChangeRow]:
-    """The partitions whose offset differs; one that is no longer there loses its offset."""
+    """The partitions whose offset differs; a missing partition loses its offset."""
     old, new = ({_key(entry): entry for entry in entries} for entries in (running, desired))
     rows = [OffsetChangeRow(entry["partition"], _offset(old.get(key)), _offset(entry)) for key, entry in new.items()]
     rows += [OffsetChangeRow(entry["partition"], _offset(entry), None) for key, entry in old.items() if key not in new]
@@ -84,7 +84,7 @@ def apply(call: Call) -> Response:
 
 
 def confirm_reset(call: Call) -> Response:
-    """The dialog that says which offsets a reset forgets."""
+    """The dialog with the offsets that a reset removes."""
     if not call.may_operate:
         raise RestError(403, "This needs the role operate.")
     name = call.field("name")

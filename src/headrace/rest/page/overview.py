@@ -56,7 +56,7 @@ def overview(call: Call) -> Response:
 
 
 def rows(call: Call) -> Response:
-    """The part of it that is renewed; nothing (204) if it is as the browser has it."""
+    """The part that the browser polls; nothing (204) if it is unchanged."""
     snapshot, query = call.context.overview.read(call.herder, call.request), _query(call)
     stamp = _stamp(call, snapshot, query)
     if call.seen(stamp):  # before it is rendered: many pages may be open on a worker that does nothing

@@ -1,4 +1,4 @@
-"""Parts of the page for which a cluster or other workers are asked: what does not answer holds up neither page nor REST API."""
+"""Parts of the page that need a cluster or other workers; a missing response delays neither page nor REST API."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _KEPT_S, _AT_ONCE = 10.0, 16
 
 
 class PendingAnswers:
-    """Answers that are being made, each once, whoever asks. For one event loop."""
+    """Pending responses, each computed once for all requests. For one event loop."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[Response]] = {}
         self.limiter = anyio.CapacityLimiter(_AT_ONCE)
-        """For the threads that make them: a cluster that is away leaves those of all other requests free."""
+        """Limiter of the threads that compute them: an unavailable cluster does not block the threads of other requests."""
 
     async def answer(self, key: Hashable, make: Callable[[], Awaitable[Response]]) -> Response | None:
         """What `make` answers, None if it is not there in time: it is made on, and whoever asks next waits for the same one.
@@ -41,18 +41,18 @@ class PendingAnswers:
             del self._tasks[key]
 
     def forget(self) -> None:
-        """Something has been changed: what was asked before is not to be shown. For any thread."""
+        """Drop pending responses after a change. For any thread."""
         self._tasks.clear()
 
 
 class PendingOfListeners:
-    """Those of each listener, as each has an event loop of its own."""
+    """The pending responses of each listener, as each has its own event loop."""
 
     def __init__(self) -> None:
         self._by_loop: dict[asyncio.AbstractEventLoop, PendingAnswers] = {}
 
     def here(self) -> PendingAnswers:
-        """Those of the event loop that runs."""
+        """The pending responses of the running event loop."""
         return self._by_loop.setdefault(asyncio.get_running_loop(), PendingAnswers())
 
     def forget(self) -> None:
