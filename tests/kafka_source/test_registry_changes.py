@@ -80,3 +80,37 @@ def test_a_mirror_whose_registry_is_silent_can_be_paused_restarted_and_stopped(
     wait_until(lambda: destination.size(copy) >= 4, CONNECTOR_S, lambda: f"all records; {one.status()}")
     wait_until(lambda: one.offsets() == {f"{topic}:0": 2, f"{topic}:1": 0}, CONNECTOR_S, lambda: f"{one.offsets()}")
     assert sorted(decoded(registry, r)["n"] for r in destination.read(copy)) == [0, 0, 0, 1]
+
+
+def test_a_mirror_that_the_registry_refuses_fails_with_a_sentence_and_copies_all_once_it_may(
+    source: Cluster,
+    mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+) -> None:
+    topic = topic_name("orders")
+    source.create(topic)
+    value = encoded(registry, f"{topic}-value", schema(), {"n": 1})
+    source.produce(topic, [record(b"%d" % n, value) for n in range(3)])
+    registry.stop()
+    one = mirror(topic, converters(registry))
+    wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+    assert one.states() == ["RUNNING", "RUNNING"]
+
+    registry.token = "another"
+    registry.start()
+    assert "refuses (401, error 401): Unauthorized; check basic.auth.credentials.source" in one.trace()
+    subject = f"{one.prefix}{topic}-value"
+    registry.token = None
+    registry.store.set_mode(subject, "READONLY")
+    one.restart("?includeTasks=true&onlyFailed=true")
+    wait_until(lambda: "Unauthorized" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    trace = one.trace()
+    assert f"Subject {subject} is in read-only mode" in trace
+    assert f"topic={topic}, partition=0, offset=0" in trace
+    assert one.offsets() == {}
+
+    registry.store.set_mode(subject, "READWRITE")
+    one.restart("?includeTasks=true&onlyFailed=true")
+    wait_until(lambda: "read-only" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    assert [copy.key for copy in one.await_copied(topic, 3)] == [b"0", b"1", b"2"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.testing.registry import SchemaRegistry
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import deploying
@@ -29,3 +30,10 @@ def sink(worker: EmbeddedWorker, topic_name: Callable[[str], str]) -> Iterator[C
 def file(tmp_path: Path) -> Path:
     """Where a FileStreamSink may write."""
     return tmp_path / "out.txt"
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    """An empty one."""
+    with SchemaRegistry() as registry:
+        yield registry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -14,12 +14,6 @@ from tests.sinks.sink import Sink, await_lines
 
 Make = Callable[..., Sink]
 Name = Callable[[str], str]
-
-
-@pytest.fixture
-def registry() -> Iterator[SchemaRegistry]:
-    with SchemaRegistry() as registry:
-        yield registry
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=str)
