@@ -1,6 +1,5 @@
 package io.headrace;
 
-import io.headrace.hosts.HostAgent;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -42,30 +41,30 @@ public final class PluginCall {
 
     /** @param record topic, partition, offset, timestamp, schema and payload of the key, and of the value, headers, topic it was read from */
     public static InternalRow stages(UTF8String id, InternalRow record) {
-        return row(HostAgent.chain(id.toString(), parts(record)));
+        return row(PluginAnswers.of(id.toString(), parts(record)));
     }
 
     /** @param record as for stages */
     public static InternalRow predicate(UTF8String id, InternalRow record) {
-        return row(HostAgent.chain(id.toString(), parts(record)));
+        return row(PluginAnswers.of(id.toString(), parts(record)));
     }
 
     /** @param given topic, bytes, headers */
     public static InternalRow read(UTF8String id, InternalRow given) {
         Object[] parts = new Object[] {text(given, 0), bytes(given, 1), headers(given, 2)};
-        return row(HostAgent.chain(id.toString(), parts));
+        return row(PluginAnswers.of(id.toString(), parts));
     }
 
     /** @param given topic, schema, payload, headers */
     public static InternalRow write(UTF8String id, InternalRow given) {
         Object[] parts = new Object[] {text(given, 0), text(given, 1), bytes(given, 2), headers(given, 3)};
-        return row(HostAgent.chain(id.toString(), parts));
+        return row(PluginAnswers.of(id.toString(), parts));
     }
 
     /** @param given topic, name, schema, payload */
     public static InternalRow header(UTF8String id, InternalRow given) {
         Object[] parts = new Object[] {text(given, 0), text(given, 1), text(given, 2), bytes(given, 3)};
-        return row(HostAgent.chain(id.toString(), parts));
+        return row(PluginAnswers.of(id.toString(), parts));
     }
 
     private static Object[] parts(InternalRow record) {

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.unsafe.types.UTF8String;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,15 +27,17 @@ final class Chains {
     }
 
     /** What becomes of a record ({@link Chain#apply}); it may have a {@link #need} that no chain knows. */
-    InternalRow apply(ConsumerRecord<byte[], byte[]> record, UTF8String destination) throws Exception {
-        InternalRow row = chain.apply(record, destination);
+    InternalRow apply(ConsumerRecord<byte[], byte[]> record, Slot slot) throws Exception {
+        slot.answers.begin(record.offset());
+        InternalRow row = chain.apply(record, slot.destination);
         String need = need(row);
         Chain other = need == null ? null : byNeed.get(need);
         if (other == null || other == chain) {
             return row;
         }
         chain = other;
-        return chain.apply(record, destination);
+        slot.answers.repeat();
+        return chain.apply(record, slot.destination);
     }
 
     /** What has to be known before a record can continue, null if nothing has. */
@@ -45,11 +46,13 @@ final class Chains {
     }
 
     /** Ask for what records will need that no chain knows: one chain knows several schemas. */
-    void ask(List<ConsumerRecord<byte[], byte[]>> records, UTF8String destination, News news) {
+    void ask(List<ConsumerRecord<byte[], byte[]>> records, Slot slot, News news) {
         int asked = 0;
         try {
             for (int i = 0; i < records.size() && asked < MOST_ASKED; i++) {
-                String need = need(chain.apply(records.get(i), destination));
+                slot.answers.begin(records.get(i).offset());
+                String need = need(chain.apply(records.get(i), slot.destination));
+                slot.answers.keep();
                 asked = need == null || byNeed.containsKey(need) ? asked : news.schemas(need);
             }
         } catch (Exception e) {

@@ -63,9 +63,17 @@ final class FeedPart {
 
     /** Take a record; returns false if that cannot be now: the slot is paused then, and the record is to come again. */
     boolean take(Slot slot, ConsumerRecord<byte[], byte[]> record) {
+        boolean taken = taken(slot, record);
+        if (!taken) {
+            slot.answers.keep();
+        }
+        return taken;
+    }
+
+    private boolean taken(Slot slot, ConsumerRecord<byte[], byte[]> record) {
         InternalRow row;
         try {
-            row = chains.apply(record, slot.destination);
+            row = chains.apply(record, slot);
             String need = Chains.need(row);
             if (need != null) {
                 news.schemas(need);
@@ -81,7 +89,7 @@ final class FeedPart {
 
     /** Ask for what a record needs, and at once for what those behind it will. */
     void ask(Slot slot, List<ConsumerRecord<byte[], byte[]>> behind) {
-        chains.ask(behind, slot.destination, news);
+        chains.ask(behind, slot, news);
         lane.urgent();
     }
 

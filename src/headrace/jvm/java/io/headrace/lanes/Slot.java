@@ -1,5 +1,6 @@
 package io.headrace.lanes;
 
+import io.headrace.PluginAnswers;
 import java.util.Arrays;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -20,6 +21,7 @@ final class Slot {
     final Partition partition;
     final TopicPartition source;
     final UTF8String destination; // the name of the copy, before the chain
+    final PluginAnswers answers = new PluginAnswers(); // the lane's thread alone
     int paused; // the lane's thread alone
     String target; // the topic of the record before; the lane's thread alone
     byte[] targetText = new byte[0]; // in UTF-8
