@@ -109,6 +109,14 @@ def test_what_throws_retriable_exceptions_is_called_again_and_counted(
     await_sample(source, "kafka_connect_task_error_metrics_total_retries", 3)
 
 
+def test_a_task_that_fails_before_it_has_given_a_record_has_counted_what_was_called_again(connector: Create, topic: str):
+    chain = {"transforms.loud.type": "Shout", "transforms.loud.passing": "3", "transforms.loud.fail": "0", **OWN}
+    chain |= {"transforms": "loud,own", "errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1"}
+    source = connector(COUNTING, topic=topic, records="1", **chain)
+    assert "no luck with 0" in source.trace()
+    await_sample(source, "kafka_connect_task_error_metrics_total_retries", 3)
+
+
 def test_a_task_that_calls_a_transform_again_for_ever_can_be_stopped(connector: Create, topic: str, tmp_path: Path):
     journal = tmp_path / "journal"
     chain = {**LOUD, "transforms": "loud,own", "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.n": "1"}

@@ -89,8 +89,10 @@ class HostedTask(Task):
 class HostedPoll(PollingSourceTask):
     """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
 
-    retries: int = 0
-    """How often what is applied to the records there, before Spark, was called again."""
+    @property
+    def retries(self) -> int:
+        """How often what is applied to the records there, before Spark, was called again, up to now. Called on any thread."""
+        return 0
 
     @abstractmethod
     def as_kafka_task(self) -> HostedTask:

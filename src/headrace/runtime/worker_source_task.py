@@ -69,8 +69,8 @@ class WorkerSourceTask:
         # The partitions of a polling task, and their stored offsets.
         self._last_stored: tuple[list[SourcePartition], StoredOffsets] | None = None
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
-        who, before = (plan.connector, plan.task), lambda: task.retries if isinstance(task, HostedPoll) else 0
-        plugin_instances.follow(needs.recorder, who, plan.stages, plan.all_converters, before)
+        self._follows_plugins = False
+        self._follow_plugins()
         needs.recorder.follow_target(follow_silence(plan.producer, plan.admin))
 
     @property
@@ -92,6 +92,7 @@ class WorkerSourceTask:
     def once(self) -> float:
         """Run the feed or query until it ends, or deliver one poll; returns the seconds to wait before the next call."""
         try:
+            self._follow_plugins()
             if isinstance(self._task, FeedTask):
                 return self._run_feed(self._task)
             return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._run_query(self._task)
@@ -99,8 +100,17 @@ class WorkerSourceTask:
             self.close()
             raise
 
+    def _follow_plugins(self) -> None:
+        """Add the metrics of the plugins to the task's, again after a failed attempt, which closes and reopens the plugins."""
+        if not self._follows_plugins:
+            plan, task = self._plan, self._task
+            who, before = (plan.connector, plan.task), lambda: task.retries if isinstance(task, HostedPoll) else 0
+            plugin_instances.follow(self._needs.recorder, who, plan.stages, plan.all_converters, before)
+            self._follows_plugins = True
+
     def close(self) -> None:
         """Close the plugins, and end the transactions."""
+        self._follows_plugins = False
         self._needs.recorder.end_plugins()
         plugin_instances.close(self._plan.stages, self._plan.all_converters)
         if self._needs.exactly is not None:

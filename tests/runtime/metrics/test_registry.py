@@ -96,12 +96,18 @@ def test_what_plugins_of_a_chain_were_called_again_for_is_kept_when_they_are_clo
     recorder.record(Retried())
     own = ("plugins", "hits", 1.0, {"converter": "key", **task})
     recorder.follow_task_measures(lambda: [own])
-    recorder.follow_plugins(lambda: [own, ("plugins", "hits", 2.0, {"predicate": "p", **task})], lambda: 3)
+    retries = [1]
+    plugins = [own, ("plugins", "hits", 2.0, {"predicate": "p", **task})]
+    recorder.follow_plugins(lambda: plugins, lambda: retries[0])
+    retries[0] = 4
     assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
-    assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1, 2]
     recorder.end_plugins()
     assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
     assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1]
+    recorder.follow_plugins(lambda: plugins, lambda: called_again[0])  # another attempt of the same task
+    called_again[0] = 5
+    assert of(metrics, "task-error-metrics", **task)["total-retries"] == 5
+    assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1, 2]
 
 
 def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:

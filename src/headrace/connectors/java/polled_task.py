@@ -66,7 +66,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._props: Props = {}
         self._started = False  # whether the host was requested to start it
         self._at_work = False  # whether the host has started it
-        self._retries = 0  # of the present Java task
+        self._retries_before = 0  # of Java tasks that were restarted
+        self._retries_of_last_range = 0  # of the present one, as of its last range
         self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
@@ -110,8 +111,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `wake_up` then
         with hiding(self._passwords):
             cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=wait_ms)
-        self.retries += cut["retries"] - self._retries
-        self._retries = cut["retries"]
+        self._retries_of_last_range = cut["retries"]
         if cut["to"] == cut["from"]:
             return None
         self._to, self._unsettled = cut["to"], True
@@ -129,6 +129,19 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """The own metrics of its plugins."""
         return self.connector.measures(self.context.connector, self.context.task, self._host)
 
+    @property
+    def retries(self) -> int:
+        """How often its plugins were called again, after its last range, too, if it failed."""
+        return self._retries_before + self._retries_now()
+
+    def _retries_now(self) -> int:
+        if self._started:
+            try:
+                return self._host.ask("task.retries", id=self._id)
+            except Exception as error:  # it is being stopped, or its process or the session has ended
+                log.debug("plugin.retries.unknown", cause=str(error))
+        return self._retries_of_last_range
+
     def wake_up(self) -> None:
         """Wake up a poll that waits."""
         if self._started:
@@ -139,6 +152,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
         if not self._started:
             return
+        self._retries_here = self._retries_now()
         self._started = self._at_work = False
         try:
             self._host.ask("task.stop", id=self._id, wait=_STOP_MS)
@@ -158,8 +172,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
     def _restart_java_task(self) -> None:
         """Restart the Java task, so that it resumes at the stored offsets."""
         self.stop()
-        self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
-        self._unsettled, self._retries = False, 0
+        self._id, self._unsettled = f"{self.context.id}@{uuid.uuid4().hex[:12]}", False
+        self._retries_before, self._retries_of_last_range = self._retries_before + self._retries_of_last_range, 0
 
     def _begin(self) -> None:
         if self._started:

@@ -64,8 +64,9 @@ class TaskRecorder:
         self._task_measures = read
 
     def follow_plugins(self, measures: Callable[[], Iterable[Measured]], retries: Callable[[], int]) -> None:
-        """Call `measures()` and `retries()` of a compiled chain's plugins in Java whenever the metrics are read."""
-        self._of_plugins, self._retries = measures, retries
+        """Call `measures()` and `retries()` of a compiled chain's plugins in Java whenever the metrics are read; retries count from now."""
+        before = retries()
+        self._of_plugins, self._retries = measures, lambda: retries() - before
 
     def end_plugins(self) -> None:
         """Keep the number of retries of plugins in Java that are about to be closed."""

@@ -134,6 +134,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "task.wakeUp":
                 task(id).wakeUp();
                 return null;
+            case "task.retries":
+                return task(id).retries();
             case "task.stop":
                 SourceTaskHost task = tasks.remove(id);
                 converters.remove(id);

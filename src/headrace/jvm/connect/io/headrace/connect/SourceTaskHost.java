@@ -229,8 +229,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
      * A transaction is never divided.
      *
      * <p>`offsets`: for each source partition in it the last offset, as Connect's JSON; `topics`: those of the records. Throws
-     * what the task has failed with, once all that it has polled before is acknowledged. `retries`: how often a transform or converter was
-     * called again.
+     * what the task has failed with, once all that it has polled before is acknowledged. `retries`: see {@link #retries}.
      */
     synchronized Map<String, Object> cut(int most, boolean travels, long waitMs) throws Throwable {
         long until = System.currentTimeMillis() + waitMs;
@@ -259,8 +258,13 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         answer.put("waiting", buffer.size() - count);
         answer.put("offsets", positions);
         answer.put("topics", topics);
-        answer.put("retries", retries.count());
+        answer.put("retries", retries());
         return answer;
+    }
+
+    /** How often a transform or converter was called again. */
+    long retries() {
+        return retries.count();
     }
 
     /** The records of a range after the chain, without those that it has taken out. */
