@@ -104,8 +104,8 @@ def test_what_plugins_of_a_chain_were_called_again_for_is_kept_when_they_are_clo
     recorder.end_plugins()
     assert of(metrics, "task-error-metrics", **task)["total-retries"] == 4
     assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1]
-    recorder.follow_plugins(lambda: plugins, lambda: called_again[0])  # another attempt of the same task
-    called_again[0] = 5
+    recorder.follow_plugins(lambda: plugins, lambda: retries[0])  # another attempt of the same task
+    retries[0] = 5
     assert of(metrics, "task-error-metrics", **task)["total-retries"] == 5
     assert [m.value for m in metrics.measures() if m.group == "plugins"] == [1, 2]
 

@@ -152,7 +152,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
         if not self._started:
             return
-        self._retries_here = self._retries_now()
+        self._retries_of_last_range = self._retries_now()
         self._started = self._at_work = False
         try:
             self._host.ask("task.stop", id=self._id, wait=_STOP_MS)

@@ -64,7 +64,10 @@ class TaskRecorder:
         self._task_measures = read
 
     def follow_plugins(self, measures: Callable[[], Iterable[Measured]], retries: Callable[[], int]) -> None:
-        """Call `measures()` and `retries()` of a compiled chain's plugins in Java whenever the metrics are read; retries count from now."""
+        """Call `measures()` and `retries()` of a compiled chain's plugins in Java whenever the metrics are read.
+
+        Retries count from now on.
+        """
         before = retries()
         self._of_plugins, self._retries = measures, lambda: retries() - before
 
