@@ -9,6 +9,7 @@ from tests.streams.programs import (
     aggregations,
     changes,
     joins,
+    late,
     low_level,
     operators,
     optimized,
@@ -21,7 +22,21 @@ from tests.streams.programs import (
 )
 from tests.streams.programs.case import Case
 
-MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics, results, operators, windows, changes, schedules)
+MODULES = (
+    stateless,
+    aggregations,
+    tables,
+    joins,
+    optimized,
+    low_level,
+    topics,
+    results,
+    operators,
+    windows,
+    changes,
+    schedules,
+    late,
+)
 
 
 def cases(module: ModuleType) -> list[Case]:

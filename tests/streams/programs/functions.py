@@ -175,6 +175,22 @@ def WITH_BOUNDS(key: Any, value: Any) -> Any:
     return F.concat(key["key"], F.lit("@"), key["start"].cast("string"), F.lit("-"), key["end"].cast("string"))
 
 
+def OF_KEY(key: Any, value: Any) -> Any:
+    return key["key"], value
+
+
+def ZERO() -> Any:
+    return "0"
+
+
+def LONGER(key: Any, value: Any, before: Any) -> Any:
+    return (before.cast("int") + F.length(value)).cast("string")
+
+
+def SHORTER(key: Any, value: Any, before: Any) -> Any:
+    return (before.cast("int") - F.length(value)).cast("string")
+
+
 def FIRST_LETTER(value: Any) -> Any:
     return F.when(~value.startswith("?"), F.substring(value, 1, 1))
 

@@ -46,8 +46,9 @@ class Windows:
         return changed
 
     def kept(self) -> dict:
-        """Those whose retention, size and grace, is not over."""
-        return {window: n for window, n in self.counts.items() if window[1] > self.time - self.size - self.grace}
+        """Those whose retention, size and grace, is not over: by the window that begins last."""
+        newest = max((start for _, start in self.counts), default=-1)
+        return {window: n for window, n in self.counts.items() if window[1] > newest - self.size - self.grace}
 
 
 class Sessions:
@@ -84,6 +85,7 @@ class Sliding:
 
     def __init__(self, difference: int, grace: int, step: Callable[[Any, Record], Any]) -> None:
         self.difference, self.grace, self.step, self.time = difference, grace, step, -1
+        self.newest = -1  # the greatest start of a window that was put
         self.windows: dict[Any, dict[int, tuple[Any, int]]] = {}
 
     def take(self, batch: list[Record]) -> dict:
@@ -91,7 +93,9 @@ class Sliding:
         for record in batch:
             if record[0] is not None and record[1] is not None:
                 self.time = max(self.time, record[2])
-                changed |= {(record[0], start): value for start, value in self._process(record).items()}
+                updates = self._process(record)
+                self.newest = max([self.newest, *updates])
+                changed |= {(record[0], start): value for start, value in updates.items()}
         return changed
 
     def _process(self, record: Record) -> dict[int, Any]:
@@ -99,7 +103,8 @@ class Sliding:
         close, changed = self.time - self.grace, {}
         if t + 1 + size <= close:
             return {}
-        near = {start: windows[start] for start in sorted(windows) if t - 2 * size <= start <= t + 1}
+        first = max(t - 2 * size, self.newest - 2 * size - self.grace + 1)
+        near = {start: windows[start] for start in sorted(windows) if first <= start <= t + 1}
 
         def update(start: int, value: Any, time: int) -> None:
             if start + size >= close:
@@ -132,9 +137,10 @@ class Sliding:
     def all(self) -> dict:
         return {(key, start): value for key, windows in self.windows.items() for start, (value, _) in windows.items()}
 
-    def kept(self, retention: int) -> dict:
-        """Those that began less than a retention ago."""
-        return {window: value for window, value in self.all().items() if window[1] > self.time - retention}
+    def kept(self) -> dict:
+        """Those whose retention, two differences and grace, is not over."""
+        kept_from = self.newest - 2 * self.difference - self.grace
+        return {window: value for window, value in self.all().items() if window[1] > kept_from}
 
 
 def merged(*topics: list[Record]) -> list[tuple[int, Record]]:

@@ -15,12 +15,12 @@ from headrace.errors import HeadraceError
 from headrace.streams import Serdes, StreamsBuilder
 from headrace.streams.sources import StreamSink
 from tests.streams import programs
-from tests.streams.programs import changes, generated, operators, results, schedules, windows
+from tests.streams.programs import changes, generated, late, operators, results, schedules, windows
 from tests.streams.programs.case import CLOCK, Case
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "streams"
 FILES = {"results": programs.cases(results), "operators": programs.cases(operators), "generated": generated.run()}
-ALONE = {one.__name__.rpartition(".")[2]: programs.cases(one) for one in (windows, changes, schedules)}
+ALONE = {one.__name__.rpartition(".")[2]: programs.cases(one) for one in (windows, changes, schedules, late)}
 ALONE["generated"] = [*generated.windowed(), *generated.joined()]
 STRINGS = Serdes.string(), Serdes.string()
 LAST = ("values_", "only_", "rows_", "a_table_meets")  # changes of a table, of which a batch gives the last one of a key
@@ -133,7 +133,7 @@ def test_each_record_gives_what_it_gives_in_kafka(drive, file: str, cases: list[
 
 def _batch_size(file: str) -> int:
     """How many records are a batch: with windows some, of whose rows a batch gives the last one; one by one if all is tested."""
-    return 5 if file in ("windows", "generated") and os.environ.get("HEADRACE_TESTS") != "all" else 1
+    return 5 if file in ("windows", "late", "generated") and os.environ.get("HEADRACE_TESTS") != "all" else 1
 
 
 def _pipe(driver: Any, *rows: tuple) -> None:
@@ -176,7 +176,7 @@ def _at_any_time(results_: list[list]) -> list:
 
 
 ALIKE = {
-    "windows.": _last_of_each, "generated.windowed_": _last_of_each, "generated.joined_": _at_any_time,
+    "windows.": _last_of_each, "late.": _last_of_each, "generated.windowed_": _last_of_each, "generated.joined_": _at_any_time,
     "changes.streams_that_stay_alone": _at_any_time, "schedules.two_processors": _by_record,
 }  # fmt: skip
 """What has to be the same of the programs whose names begin so, where docs/parity.md says that not all of it is."""

@@ -9,11 +9,20 @@ from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes, Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.windows import closed_windows, in_windows, window_close_time, with_stream_time
+from headrace.streams.engine.operators.windows import (
+    advance_stream_times,
+    closed_windows,
+    greatest_stream_times,
+    in_windows,
+    stream_time,
+    stream_time_columns,
+    window_close_time,
+    with_stream_time,
+)
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.versions import Step, counted, folded
 from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
-from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows
+from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,30 +42,33 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     rows, last = _rows(context, node, operation, inputs)
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     listed = None if _counts(inputs) else fold.ordered([F.col("s")], _values(inputs), kinds)
+    windowed_inputs = inputs if operation.windows is not None else []
     grouped = rows.groupBy(*names).agg(
         (F.count(F.lit(1)) if listed is None else listed).alias("x"),
         F.max("t").alias("mt"),
         last.alias("mo"),
-        F.max("st").alias("mst"),
+        *greatest_stream_times(windowed_inputs),
     )
-    looked = table.lookup(grouped)
+    with_stored = table.lookup(grouped)
+    if _may_be_expired(inputs):
+        with_stored = _without_expired(with_stored)
     new = F.coalesce(F.col("sv"), F.lit(0)) + F.col("x") if listed is None else _folded(inputs, kind)
     frame = context.compute_once(
-        looked.select(
+        with_stored.select(
             *names,
             new.alias("v"),
             F.greatest("st", "mt").alias("t"),
             F.col("sv").alias("ov"),
             F.col("st").alias("ot"),
             "mo",
-            "mst",
+            *stream_time_columns(windowed_inputs),
         ).where("v is not null or ov is not null")
     )
     context.put(operation.store, frame)
     versions = None
     if node in context.tables_with_all_changes and operation.emit is EmitStrategy.ON_WINDOW_UPDATE:
         versions = _versions(table, rows, inputs, kind)
-    return changes(context, node, operation, table, frame, versions)
+    return changes(context, node, inputs, table, frame, versions)
 
 
 def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput], kind: DataType) -> DataFrame:
@@ -107,7 +119,11 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     place, last = (F.col("o")[0], F.array(F.max("s"))) if depth == 1 else (F.col("o"), F.max("s"))
     if isinstance(operation.windows, TimeWindows | UnlimitedWindows):
         order = Records(frame, depth).order()
-        frame = in_windows(with_stream_time(context, node, frame, order), operation.windows)
+        frame = in_windows(with_stream_time(context, inputs, frame, order), operation.windows)
+        if _may_be_expired(inputs):
+            newest = F.coalesce(stream_time(context, operation.store, order, F.col("w"), last=-1), F.lit(-1))
+            retention = context.state.stores[operation.store].retention_ms or operation.windows.retention_ms
+            frame = frame.withColumn("expired", F.col("w") <= newest - F.lit(retention))
     else:
         frame = frame.withColumn("st", F.lit(None).cast("bigint"))
     return frame.withColumn("s", place).drop("o"), last
@@ -116,7 +132,35 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
 def _values(inputs: list[AggregationInput]) -> list[Column]:
     from pyspark.sql import functions as F
 
-    return [F.col("i"), *[F.col(f"v{i}") for i in range(len(inputs))]]
+    expiry = [F.col("expired"), F.col("t")] if _may_be_expired(inputs) else []
+    return [F.col("i"), *[F.col(f"v{i}") for i in range(len(inputs))], *expiry]
+
+
+def _may_be_expired(inputs: list[AggregationInput]) -> bool:
+    """Whether the window of a record may have expired in the store while the record is not late at its own input, because
+    another input is ahead. Kafka Streams then aggregates the record alone, since its store does not return the expired window.
+    """
+    windows = inputs[0].operation.windows
+    return len(inputs) > 1 and windows is not None and not isinstance(windows, SessionWindows | SlidingWindows)
+
+
+def _without_expired(with_stored: DataFrame) -> DataFrame:
+    """The windows of a cogroup without the stored aggregate and time where they had expired before a record.
+
+    with_stored: `x`, the records of a window in order, with `expired` and t; mt, the greatest time of them; sv and st, the stored
+    row.
+    """
+    from pyspark.sql import functions as F
+
+    expired_at_first, last = F.col("x")[0]["expired"], F.try_element_at("x", F.lit(-1))
+    expired_at_last = last["expired"]
+    return with_stored.withColumns(
+        {
+            "sv": F.when(~expired_at_first, F.col("sv")),
+            "st": F.when(~expired_at_last, F.col("st")),
+            "mt": F.when(expired_at_last, last["t"]).otherwise(F.col("mt")),
+        }
+    )
 
 
 def _counts(inputs: list[AggregationInput]) -> bool:
@@ -133,10 +177,11 @@ def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
     """The aggregate after one record of the list, by the function of the record's input."""
     from pyspark.sql import functions as F
 
-    def step(before: Column, item: Column) -> Column:
+    def step(so_far: Column, item: Column) -> Column:
         result: Column | None = None
         for number, stream_input in reversed(list(enumerate(inputs))):
             operation, value = stream_input.operation.aggregation, item[f"v{number}"]
+            before = F.when(~item["expired"], so_far) if _may_be_expired(inputs) else so_far
             new = fold.aggregate_with(operation, stream_input.node, F.col("k"), value, before, kind)
             if stream_input.operation.windows is not None:
                 new = fold.unchanged_by_null(new, value, before)
@@ -150,24 +195,25 @@ def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
 def changes(
     context: Context,
     node: str,
-    operation: StreamAggregate,
+    inputs: list[AggregationInput],
     table: StoreTable,
     frame: DataFrame,
     versions: DataFrame | None = None,
 ) -> Changes:
-    """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo and mst, the
-    last place and stream time of what changed it; versions: every single change with names of the layout, if they are wanted.
+    """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo, the last place
+    of what changed it, and with windows `stream_time_columns`; versions: every single change with names of the layout, if they
+    are wanted.
     """
     from pyspark.sql import functions as F
 
+    operation = inputs[0].operation
     windows = operation.windows
     if windows is None:
         changed = frame.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
         return Changes(changed, table.lookup, versions)
     assert not isinstance(windows, SessionWindows)
     size = windows.size_ms
-    times = context.compute_once(frame.groupBy("p").agg(F.max("mst").alias("ct")))
-    context.advance_stream_time(node, times, operation.store)
+    times = advance_stream_times(context, inputs, frame, "w")
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         frame = closed_windows(context, node, windows, table, frame, times)
     changed = frame.select(

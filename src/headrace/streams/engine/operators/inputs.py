@@ -9,17 +9,16 @@ from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput
-from headrace.streams.engine.operators.windows import stream_time, with_stream_time
+from headrace.streams.engine.operators.windows import greatest_stream_times, with_stream_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 
-def records_per_key(context: Context, node: str, inputs: Sequence[AggregationInput], condition: str) -> DataFrame:
-    """One row for each task and key: p, k; `x`, its records with t, st (stream time), before (that of the record before it, -1 if
-    there is none), `i` (the number of the input) and `v0`, `v1` … (the value, NULL but for that input); low, high, their times;
-    mo and mst, the last place and stream time.
+def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], condition: str) -> DataFrame:
+    """The records of all inputs: p, k, t, o, st (stream time), `i` (the number of the input) and `v0`, `v1` … (the value, NULL
+    but for that input).
 
     condition: which records to take, as SQL.
     """
@@ -31,16 +30,26 @@ def records_per_key(context: Context, node: str, inputs: Sequence[AggregationInp
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
         frame = stream_input.records.frame.where(condition)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
-    frame = with_stream_time(context, node, union(parts), [F.col("o")])
-    before = stream_time(context, node, [F.col("o")], F.col("t"), last=-1)
-    frame = frame.withColumn("before", F.coalesce(before, F.lit(-1)))
-    values = [F.col(name) for name in ("t", "st", "before", "i", *(f"v{i}" for i in range(len(inputs))))]
-    return frame.groupBy("p", "k").agg(
+    return with_stream_time(context, inputs, union(parts), [F.col("o")])
+
+
+def records_per_key(records: DataFrame, inputs: Sequence[AggregationInput], *further_aggregates: Column) -> DataFrame:
+    """One row for each task and key: p, k; `x`, its records with t, st, newest, i, v0 …; low and high, their least and greatest
+    time; mo, the last place; the columns of `greatest_stream_times`; and those of further_aggregates.
+
+    records: of `records_of_inputs`, with `newest`, the time of the store before the record, -1 if it has none.
+    """
+    from pyspark.sql import functions as F
+
+    kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
+    values = [F.col(name) for name in ("t", "st", "newest", "i", *(f"v{i}" for i in range(len(inputs))))]
+    return records.groupBy("p", "k").agg(
         fold.ordered([F.col("o")], values, kinds).alias("x"),
         F.min("t").alias("low"),
         F.max("t").alias("high"),
         F.max("o").alias("mo"),
-        F.max("st").alias("mst"),
+        *greatest_stream_times(inputs),
+        *further_aggregates,
     )
 
 

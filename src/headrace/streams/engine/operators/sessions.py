@@ -9,8 +9,14 @@ from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.inputs import aggregate_with, records_per_key
-from headrace.streams.engine.operators.windows import closed_windows, window_close_time
+from headrace.streams.engine.operators.inputs import aggregate_with, records_of_inputs, records_per_key
+from headrace.streams.engine.operators.windows import (
+    advance_stream_times,
+    closed_windows,
+    stream_time,
+    stream_time_columns,
+    window_close_time,
+)
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
 
@@ -36,14 +42,16 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     layout = Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind)
     table = context.state.table(operation.store, layout, window_close_time(operation))
-    records = records_per_key(context, node, inputs, "k is not null")
+    records = records_of_inputs(context, inputs, "k is not null")
+    # Sessions expire by the greatest time of all inputs: the store gets records of the one that is ahead, too.
+    newest = stream_time(context, operation.store, [F.col("o")], F.col("t"), last=-1)
+    grouped = records_per_key(records.withColumn("newest", F.coalesce(newest, F.lit(-1))), inputs)
     retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
-    joined = records.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
-    sessions = joined.withColumn("after", _merged(inputs, windows, retention, kind))
-    updates = context.compute_once(_changed(sessions, kind))
+    with_stored = grouped.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
+    sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
+    updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))
     context.put(operation.store, updates)
-    times = context.compute_once(updates.groupBy("p").agg(F.max("mst").alias("ct")))
-    context.advance_stream_time(node, times, operation.store)
+    times = advance_stream_times(context, inputs, updates, "e")
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         updates = closed_windows(context, node, windows, table, updates, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
@@ -56,8 +64,11 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     return Changes(updates.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")), lookup)
 
 
-def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
-    """The changed sessions as rows of the store, from `before` and `after` of each key; v is NULL for removed ones."""
+def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> DataFrame:
+    """The changed sessions as rows of the store, from `before` and `after` of each key; v is NULL for removed ones.
+
+    time_columns: further columns to keep.
+    """
     from pyspark.sql import functions as F
 
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
@@ -65,10 +76,11 @@ def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
     deleted = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
     after = F.filter("after", lambda a: ~F.exists("before", lambda b: b == a)) if fold.sortable(kind) else F.col("after")
     rows = sessions.withColumn("changed", F.concat(deleted, after))
-    rows = rows.select("p", "k", "before", "mo", "mst", F.explode("changed").alias("s"))
+    rows = rows.select("p", "k", "before", "mo", *time_columns, F.explode("changed").alias("s"))
     same = F.filter("before", lambda b: (b["w"] == F.col("s")["w"]) & (b["e"] == F.col("s")["e"]))
     rows = rows.withColumn("old", F.try_element_at(same, F.lit(1)))
-    return rows.select("p", "k", "s.e", "s.w", "s.v", "s.t", F.col("old.v").alias("ov"), F.col("old.t").alias("ot"), "mo", "mst")
+    values = F.col("old.v").alias("ov"), F.col("old.t").alias("ot")
+    return rows.select("p", "k", "s.e", "s.w", "s.v", "s.t", *values, "mo", *time_columns)
 
 
 def _as_session(row: Column) -> Column:
@@ -80,8 +92,8 @@ def _as_session(row: Column) -> Column:
 def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
     """The sessions of a key after its records `x`.
 
-    Sessions expire as in Kafka Streams' store: by the greatest end before a record, which is the stream time then. A record that
-    is not late may be within the gap of an expired session, and starts a new one.
+    Sessions expire as in Kafka Streams' store: by the greatest end that was put before a record, which is the greatest
+    stream time of the inputs then. A record that is not late may be within the gap of an expired session, and starts a new one.
     """
     from pyspark.sql import functions as F
 
@@ -89,7 +101,7 @@ def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_m
 
     def step(sessions: Column, record: Column) -> Column:
         def near(session: Column) -> Column:
-            there = session["e"] > record["before"] - F.lit(retention_ms)
+            there = session["e"] > record["newest"] - F.lit(retention_ms)
             return there & (session["e"] >= record["t"] - gap) & (session["w"] <= record["t"] + gap)
 
         close = F.array_sort(F.filter(sessions, near), lambda a, b: (a["w"] - b["w"]).cast("int"))

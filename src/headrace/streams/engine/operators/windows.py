@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import AggregationInput
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stream_time(context: Context, clock: str, order: Sequence[Column], times: Column, last: int = 0) -> Column:
-    """The stream time of a node at each record. last: 0, or -1 for the records before it only."""
+    """The stream time of a node or a store at each record. last: 0, or -1 for the records before it only."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -23,11 +24,58 @@ def stream_time(context: Context, clock: str, order: Sequence[Column], times: Co
     return F.greatest(F.max(times).over(until), context.stream_time(clock))
 
 
-def with_stream_time(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
-    """Add `st`: the stream time of this operator, including the record."""
+def with_stream_time(context: Context, inputs: Sequence[AggregationInput], frame: DataFrame, order: list[Column]) -> DataFrame:
+    """Add `st`: the stream time of a record's input in its task, including the record.
+
+    frame: with `i`, the number of the input; each input has its own stream time.
+    """
     from pyspark.sql import functions as F
 
-    return frame.withColumn("st", stream_time(context, node, order, F.col("t")))
+    record_stream_time: Column | None = None
+    for number, stream_input in reversed(list(enumerate(inputs))):
+        of_input = F.col("i") == number
+        times = F.when(of_input, F.col("t")) if len(inputs) > 1 else F.col("t")
+        input_stream_time = stream_time(context, stream_input.node, order, times)
+        if record_stream_time is None:
+            record_stream_time = input_stream_time
+        else:
+            record_stream_time = F.when(of_input, input_stream_time).otherwise(record_stream_time)
+    assert record_stream_time is not None
+    return frame.withColumn("st", record_stream_time)
+
+
+def stream_time_columns(inputs: Sequence[AggregationInput]) -> list[str]:
+    """The columns of the inputs' stream times in grouped rows: `st0`, `st1` …"""
+    return [f"st{number}" for number in range(len(inputs))]
+
+
+def greatest_stream_times(inputs: Sequence[AggregationInput]) -> list[Column]:
+    """Aggregates of rows with i and st: the greatest stream time of each input, as `stream_time_columns`."""
+    from pyspark.sql import functions as F
+
+    columns = stream_time_columns(inputs)
+    if len(inputs) == 1:
+        return [F.max("st").alias(columns[0])]
+    return [F.max(F.when(F.col("i") == number, F.col("st"))).alias(column) for number, column in enumerate(columns)]
+
+
+def advance_stream_times(
+    context: Context, inputs: Sequence[AggregationInput], changed_rows: DataFrame, time_column: str
+) -> DataFrame:
+    """Advance the stream times of an aggregation's inputs, and the time of its store by which rows expire: the greatest time of a
+    row that was put, as in Kafka Streams. Returns p and ct, the stream time of the first input.
+
+    changed_rows: those of a batch, with `stream_time_columns`. time_column: the time of a row by which it expires.
+    """
+    from pyspark.sql import functions as F
+
+    columns, store = stream_time_columns(inputs), inputs[0].operation.store
+    times = changed_rows.groupBy("p").agg(*[F.max(column).alias(column) for column in columns], F.max(time_column).alias("ct"))
+    times = context.compute_once(times)
+    for column, stream_input in zip(columns, inputs, strict=True):
+        context.advance_stream_time(stream_input.node, times.select("p", F.col(column).alias("ct")))
+    context.advance_stream_time(store, times, store)
+    return times.select("p", F.col(columns[0]).alias("ct"))
 
 
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
