@@ -21,14 +21,15 @@ _WRAPPERS = (
     "org.apache.kafka.common.KafkaException", "org.apache.spark.SparkRuntimeException", "org.apache.spark.api.python",
 )  # fmt: skip
 # Kafka's errors that end when the cluster is back, a leader is elected, or a deleted topic leaves the assignment; those of a
-# producer that the brokers know no more, in whose place another one writes; and Spark's for offsets that are gone, after which
-# the stream opens again at what is there.
+# producer that the brokers know no more, in whose place another one writes; Spark's for offsets that are gone, after which the
+# stream opens again at what is there; and the error of a batch that was cancelled (`BatchThreads.java`).
 _RETRIABLE = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|UnknownTopicOrPartition|NotLeaderOrFollower|LeaderNotAvailable"
     r"|BrokerNotAvailable|CoordinatorNotAvailable|KafkaStorage|NotEnoughReplicas|NotEnoughReplicasAfterAppend|OffsetOutOfRange"
     r"|ProducerFenced|InvalidProducerEpoch|InvalidPidMapping|UnknownProducerId|OutOfOrderSequence|ConcurrentTransactions|TransactionAborted|TransactionAbortable"
     r"|OperationNotAttempted|OffsetNotAvailable|UnknownLeaderEpoch|FencedLeaderEpoch|UnknownTopicId|RetriableException|NoOffsetForPartition)"
     r"|org\.apache\.kafka\.clients\.consumer\.(OffsetOutOfRange|NoOffsetForPartition|RetriableCommitFailed)"
+    r"|org\.apache\.spark\.TaskKilledException: The batch was cancelled"
     r"|KafkaIllegalStateException|java\.util\.concurrent\.TimeoutException|KAFKA_DATA_LOSS|data may have been lost"
 )
 

@@ -164,6 +164,37 @@ def test_a_repartition_topic_all_of_which_was_read_when_it_went_away_loses_nothi
         assert streams.state() is State.RUNNING, streams.error
 
 
+def test_a_batch_that_would_write_to_a_topic_which_is_gone_is_done_again_with_the_new_one(
+    make: Callable[..., Application], monkeypatch
+):
+    timeout_ms = str(WAIT_S * 4000)  # a producer waits longer for a topic than this test
+    app = make(producer_delivery_timeout_ms=timeout_ms, producer_max_block_ms=timeout_ms)
+    with app.running() as streams:
+        app.send("a")
+        app.await_results({"a": 1})
+        engine = streams._instance._engine
+        assert engine is not None
+        writing, use_recreated_topics, run = engine.tasks[0].state.runtime, engine.use_recreated_topics, engine._cluster.run
+        begun = threading.Event()
+
+        def observed(runtime, batch, inputs):
+            if runtime is writing:
+                begun.set()
+            run(runtime, batch, inputs)
+
+        def late(topics, create):  # the batch that writes to the topic has begun before the topic is made again
+            if not begun.is_set():
+                app.send("b")
+                assert begun.wait(WAIT_S)
+            return use_recreated_topics(topics, create)
+
+        monkeypatch.setattr(engine._cluster, "run", observed)
+        monkeypatch.setattr(engine, "use_recreated_topics", late)
+        app.cluster.admin.delete([app.repartition])
+        app.await_results({"a": 1, "b": 1})
+        assert streams.state() is State.RUNNING, streams.error
+
+
 def test_what_is_read_while_a_changelog_waits_to_be_filled_again_counts_once(make: Callable[..., Application], monkeypatch):
     app, away, back = make(), threading.Event(), threading.Event()
     with app.running() as streams:

@@ -198,12 +198,13 @@ class Engine:
         self._cluster.refuse_commits()
 
     def use_recreated_topics(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
-        """continue with internal topics that went away, once `create` has made them again; `refill_changelogs` has to follow.
+        """Continue with deleted internal topics, once `create` has created them again; `refill_changelogs` has to follow.
 
-        Nothing is read or written meanwhile. Returns the repartition topics that held records which nobody had read. Raises
-        RetriableError while a batch does not come to its end, and what `create` raises; then nothing has changed here.
+        Nothing is read or written meanwhile: a batch that waits to write to one of them is cancelled, and run again. Returns the
+        repartition topics that held records which nobody had read. Raises RetriableError while a batch does not come to its end,
+        and what `create` raises; then nothing has changed here.
         """
-        with self._all_locked():
+        with self._all_locked(topics):
             unread = {topic for task in self.tasks for topic in task.unread(topics, self.tasks)}
             create()
             begin = [task.earliest_offsets(topics) for task in self.tasks]
@@ -257,13 +258,21 @@ class Engine:
         self._paused.clear()
 
     @contextmanager
-    def _all_locked(self) -> Iterator[None]:
-        """Hold the locks of all tasks, so that no batch runs."""
+    def _all_locked(self, deleted_topics: frozenset[str] = frozenset()) -> Iterator[None]:
+        """Hold the locks of all tasks, so that no batch runs.
+
+        deleted_topics: batches of tasks that write to them are cancelled, because a producer would wait for these topics until
+        `delivery.timeout.ms` is over.
+        """
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         with ExitStack() as locks:
-            for lock in self._locks.values():
-                if not lock.acquire(timeout=max(deadline - time.monotonic(), 0)):
-                    raise RetriableError(f"A batch has not come to its end in {_LOCK_TIMEOUT_S:g} s.")
+            for task in self.tasks:
+                lock = self._locks[task.program.number]
+                while not lock.acquire(timeout=_POLL_S):
+                    if time.monotonic() > deadline:
+                        raise RetriableError(f"A batch has not come to its end in {_LOCK_TIMEOUT_S:g} s.")
+                    if deleted_topics & (task.sinks | {changelog.topic for changelog in task.state.logs.values()}):
+                        task.state.runtime.cancel_at_once()
                 locks.callback(lock.release)
             yield
 

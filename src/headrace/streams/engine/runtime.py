@@ -101,6 +101,8 @@ class TaskRuntime:
         self._socket = ""
         self.following = False
         """Whether records are fetched ahead, from where the next batch begins."""
+        self.cancelled_at_once = False
+        """Whether the last batch was ended by `cancel_at_once`."""
         if state_dir is not None:
             Path(state_dir).mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="headrace-streams-", dir=state_dir)
@@ -252,6 +254,7 @@ class TaskRuntime:
         ranges: of inputs without `set_input`: input, topic, partition, first offset, and the one after the last. Raises
         RecordFailedError if a record failed and writes are deferred; Py4J's errors for everything else.
         """
+        self.cancelled_at_once = False
         try:
             self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
         except Exception as error:
@@ -286,7 +289,12 @@ class TaskRuntime:
 
     def cancel(self) -> None:
         """Abort the running batch with an error."""
-        self._java.cancel()
+        self._java.cancel(False)
+
+    def cancel_at_once(self) -> None:
+        """Abort the running batch without waiting for brokers: its transaction stays open until the next one begins."""
+        self.cancelled_at_once = True
+        self._java.cancel(True)
 
     def results_bytes(self) -> bytes:
         """The results of a batch without a broker, in the format of `RecordBytes.java`."""

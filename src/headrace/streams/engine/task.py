@@ -130,6 +130,8 @@ class StreamTask:
         """
         if self._commit_unknown:
             self.recover()
+        elif self.transactions is not None and not self.state.runtime.can_write():  # a batch was cancelled at once
+            self.transactions.begin(self.state.runtime)
         ends = self.cluster.ends(self.state.runtime, self._starts())
         ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
         now = time.monotonic()
@@ -184,8 +186,7 @@ class StreamTask:
         ends = dict(self._ends)
         for partition, end in (entry for task in tasks for entry in task.state.runtime.written_offsets().items()):
             ends[partition] = max(end, ends.get(partition, 0))
-        mine = [p for p in self.partitions if p[0] in topics]
-        return {p[0] for p in mine if p in self._unfinished or ends.get(p, 0) > self.positions[p]}
+        return {p[0] for p in self.partitions if p[0] in topics and (p in self._unfinished or ends.get(p, 0) > self.positions[p])}
 
     def earliest_offsets(self, topics: Collection[str]) -> dict[Partition, int]:
         """The earliest offsets of recreated internal topics; changes nothing."""
@@ -368,14 +369,13 @@ class StreamTask:
                 self._commit_once(self.transactions, stream_times, ranges)
             self._apply_results(stream_times, job is not self._dead_letter_job)
         except BaseException:
-            self._commit_unknown = self._commit_unknown or (self.transactions is not None and not runtime.can_write())
+            self._commit_unknown |= self.transactions is not None and not (runtime.can_write() or runtime.cancelled_at_once)
             raise
         finally:
             runtime.end()
         self.positions.update({p: end for p, (_, end) in ranges.items()})
         self.uncommitted = self.transactions is None
-        if not self.uncommitted:
-            self.committed_positions = dict(self.positions)
+        self.committed_positions = self.committed_positions if self.uncommitted else dict(self.positions)
 
     def _commit_once(self, transactions: BatchTransactions, stream_times: StreamTimes, ranges: Ranges) -> None:
         """Commit the results of a batch and the offsets after it in one transaction."""

@@ -35,6 +35,7 @@ final class BatchThreads {
 
     private final Map<Thread, TaskContextImpl> running = new HashMap<>();
     private Throwable failure; // of the batch that runs now
+    private boolean cancelledAtOnce; // whether that batch may not wait for brokers any more
 
     /** slots: how many pieces of all sub-topologies are computed at a time. */
     BatchThreads(int slots) {
@@ -56,6 +57,7 @@ final class BatchThreads {
     void run(List<Integer> pieces, int count, PieceWork work) throws Throwable {
         synchronized (this) {
             failure = null;
+            cancelledAtOnce = false;
         }
         List<Future<?>> waiting = new ArrayList<>();
         for (int piece : pieces) {
@@ -87,9 +89,15 @@ final class BatchThreads {
         }
     }
 
-    /** End what is computed now. */
-    void cancel() {
+    /** Abort the running batch. atOnce: its writes are given up without waiting for brokers. */
+    synchronized void cancel(boolean atOnce) {
+        cancelledAtOnce = atOnce;
         fail(new TaskKilledException("The batch was cancelled"));
+    }
+
+    /** Whether the last batch was cancelled at once. */
+    synchronized boolean cancelledAtOnce() {
+        return cancelledAtOnce;
     }
 
     private synchronized void fail(Throwable error) {

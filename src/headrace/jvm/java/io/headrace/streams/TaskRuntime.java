@@ -285,9 +285,9 @@ public final class TaskRuntime {
         written.keySet().removeIf(partition -> partition.topic().equals(topic));
     }
 
-    /** End the batch that is computed now with an error. */
-    public void cancel() {
-        threads.cancel();
+    /** Abort the running batch with an error. atOnce: the transaction is not aborted, as the producer may wait for brokers then. */
+    public void cancel(boolean atOnce) {
+        threads.cancel(atOnce);
     }
 
     /** Nothing of a failed batch may arrive later; what it has read is read again. */
@@ -297,7 +297,7 @@ public final class TaskRuntime {
     }
 
     private synchronized void abandonWrites() {
-        if (writer != null && !writer.abort()) {
+        if (writer != null && (threads.cancelledAtOnce() || !writer.abort())) {
             closeWriter();
         }
     }
