@@ -93,7 +93,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         return replace(source, record=self._mirrored, destination=self._remote, record_key=key, partition_counts=None)
 
     def _mirrored(self, frame: DataFrame) -> RecordColumns:
-        """All records; with provenance headers, without those that have has_passed in the target cluster."""
+        """All records; with provenance headers, without those that have been in the target cluster."""
         record = super()._record(frame)
         if self._mirror.provenance_headers_enabled:
             was_in_target = _was_in_target(frame["headers"], self._mirror.target_cluster_alias)
@@ -163,7 +163,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
 
 def _was_in_target(headers: Column, target: str) -> Column:
-    """Whether a record has has_passed in the target cluster, by its headers."""
+    """Whether a record has been in the target cluster, by its headers."""
     from pyspark.sql import functions as F
 
     was_in_target = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
