@@ -155,6 +155,12 @@ def windows_that_slide_and_have_expired(b: StreamsBuilder) -> None:
 
 
 @case(UNCACHED, input=SPARSE)
+def windows_that_slide_and_do_not_know_what_came_late(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(millis(11), millis(6)))
+    w.aggregate(EMPTY, APPEND).to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+@case(UNCACHED, input=SPARSE)
 def windows_that_slide_and_are_kept_longer(b: StreamsBuilder) -> None:
     w = b.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(millis(6), millis(4)))
     kept = Materialized.as_("kept-4")

@@ -112,23 +112,24 @@ class Sliding:
                 windows[start] = new, t if value is None else max(t, time)
                 changed[start] = new
 
-        previous = ended = opened = None
+        before = ended = opened = None  # the time of the record before, as windows have it; the last window that has ended
         for start, (value, time) in near.items():
             if start + size < t:
-                previous, ended = time, value
+                ended = value, time
             elif start <= t:
                 if start == max(t - size, 0):
-                    previous = time if time < t else None
+                    before = time if time < t else None
                 if start + size > t:
                     opened = value, time
                 update(start, value, time)
         left = max(t - size, 0)
         if left in near and near[left][1] >= t >= size:
             return changed
+        previous = ended[1] if ended else before
         if previous is not None and previous + 1 not in near and previous + 1 + size >= t:
             update(previous + 1, None, t)
         if left not in near:
-            update(left, ended if previous is not None and t - size <= previous else None, t)
+            update(left, ended[0] if ended and t - size <= ended[1] else None, t)
         if t + 1 not in near and opened is not None and opened[1] > t:
             windows[t + 1] = opened
             changed[t + 1] = opened[0]

@@ -165,8 +165,9 @@ class _SlidingStep:
 
         t, size, windows = record["t"], self._size, neighbours["unexpired"]
         left, ended = neighbours["left"], neighbours["ended"]
-        # The time of the record before, unless that one has made its windows with another record of this time.
-        before = F.when(left.isNull(), ended["t"]).when(left["t"] < t, left["t"])
+        # The time of the record before, unless that one has created its windows with another record of this time. A late record
+        # may be in the window that ends here, but not in those before it, which Kafka Streams prefers.
+        before = F.when(left.isNull(), ended["t"]).when(left["t"] < t, F.coalesce(ended["t"], left["t"]))
 
         def missing(start: Column) -> Column:
             return ~F.exists(windows, lambda s: s["w"] == start)
