@@ -76,7 +76,7 @@ def test_records_and_offsets_of_other_groups_are_written_together(worker, topic)
 
 def test_who_is_no_member_writes_nothing(worker, topic):
     one = worker("a")
-    with pytest.raises(RetriableError, match="no member of its group"):
+    with pytest.raises(RetriableError, match="not a member of its group"):
         one.writes.write(Write([(topic, b"k", b"v")]), lambda: None, 60)
     assert written(one, topic) == {}
 

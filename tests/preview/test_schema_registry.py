@@ -67,7 +67,7 @@ def test_a_guid_is_shown_as_its_schema_and_a_topic_has_the_subject_of_its_own_na
 
 
 def test_a_silent_registry_is_named_and_waited_for_as_long_as_somebody_looks_at_a_page(preview, monkeypatch):
-    monkeypatch.setattr(run, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(run, "_REGISTRY_TIMEOUT_S", 0.2)
     with silent_server() as url:  # which a connector would be kept four minutes by
         settings = {"source.value.converter": AVRO, "source.value.converter.schema.registry.url": url}
         config = {k: v for k, v in MIRROR.items() if "value.converter" not in k} | settings

@@ -150,10 +150,6 @@ def odd(value: float) -> float | str:
 
 def payload(schema: Any, value: Any) -> Any:
     """Data that fastavro has read, in JsonConverter's form."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, float) and not math.isfinite(value):
-        return odd(value)
     if isinstance(schema, list):
         if len(schema) == 2:
             return None if value is None else payload(schema[1], value)
@@ -164,6 +160,10 @@ def payload(schema: Any, value: Any) -> Any:
         )
         names = [branch if isinstance(branch, str) else branch.get("name", branch["type"]) for branch in schema[1:]]
         return {name: payload(schema[place], value) if n == place - 1 else None for n, name in enumerate(names)}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return odd(value)
     if isinstance(value, list):
         return [payload(schema["items"], branch) for branch in value]
     if isinstance(value, dict):
@@ -179,10 +179,12 @@ def test_avro_is_what_fastavro_reads_and_the_same_bytes_again(java: Java, exampl
     assume(schema != "null")
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(bare(schema)), data)
-    bytes_ = out.getvalue()[1 if schema == "bytes" and len(out.getvalue()) < 65 else 0 :]  # bytes alone have no length
+    is_raw = schema == "bytes" or (isinstance(schema, dict) and schema["type"] == "bytes")  # a decimal, too: without their length
+    bytes_ = out.getvalue()[1:] if is_raw else out.getvalue()
+    assume(not is_raw or len(bytes_) < 64)  # the length is one byte
     reading = to_connect(json.dumps(schema), _OPTIONS)
     result = java.avro(bytes_, reading.plan)
-    if schema != "bytes":
+    if not is_raw:
         read = fastavro.schemaless_reader(io.BytesIO(bytes_), fastavro.parse_schema(bare(schema)), None)
         assert result == payload(bare(schema), read)
     text = from_connect(reading.schema, _OPTIONS)
