@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedChe
  *
  * <p>Hadoop's local file system, without its native library, runs {@code chmod} for each file that it makes and {@code readlink} for
  * each name of a rename: ten processes one after the other for an entry of the log, of which a batch has two. The log is scratch
- * (`runtime/stream.py`), so checksums and permissions are not missed. Elsewhere than on a local disk all is as it was.
+ * (`runtime/query_run.py`), so checksums and permissions are not missed. Elsewhere than on a local disk all is as it was.
  */
 public final class QueryLog extends FileSystemBasedCheckpointFileManager {
     public QueryLog(Path path, Configuration conf) {
