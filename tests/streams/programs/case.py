@@ -8,6 +8,7 @@ from typing import Any
 
 Build = Callable[[Any], None]
 CLOCK = "@clock"
+UNCACHED = {"statestore.cache.max.bytes": "0"}
 Input = tuple[tuple[str, str | None, str | None, int], ...]  # topic, key, value, time (ms) of each record
 
 

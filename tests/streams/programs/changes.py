@@ -11,7 +11,7 @@ from headrace.streams import (
     StreamsBuilder,
     Suppressed,
 )
-from tests.streams.programs.case import case, records
+from tests.streams.programs.case import UNCACHED, case, records
 from tests.streams.programs.functions import (
     BOTH,
     BY_VALUE,
@@ -27,7 +27,6 @@ from tests.streams.programs.functions import (
     millis,
 )
 
-UNCACHED = {"statestore.cache.max.bytes": "0"}
 ORDERS = (
     records("left", "1:au@1 2:bv@2 3:aw@3 4:?x@4")
     + records("right", "a:A@5 c:C@6")

@@ -14,7 +14,7 @@ from headrace.streams import (
     Suppressed,
     TimeWindows,
 )
-from tests.streams.programs.case import case, records
+from tests.streams.programs.case import UNCACHED, case, records
 from tests.streams.programs.functions import (
     APPEND,
     BOTH,
@@ -31,7 +31,6 @@ from tests.streams.programs.functions import (
     millis,
 )
 
-UNCACHED = {"statestore.cache.max.bytes": "0"}
 # Values that begin with t are those of one stream, the others of another one: first the one is far ahead, then the other.
 CROSSED = records(
     "in",

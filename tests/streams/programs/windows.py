@@ -14,7 +14,7 @@ from headrace.streams import (
     Suppressed,
     TimeWindows,
 )
-from tests.streams.programs.case import case, records
+from tests.streams.programs.case import UNCACHED, case, records
 from tests.streams.programs.functions import (
     APPEND,
     CONCATENATED,
@@ -24,7 +24,6 @@ from tests.streams.programs.functions import (
     millis,
 )
 
-UNCACHED = {"statestore.cache.max.bytes": "0"}
 LATE = records(
     "in",
     "a:b@10 a:c@12 b:d@13 a:e@9 a:f@19 -:h@15 a:-@16 c:i@25 a:j@17 a:l@24 a:m@5 b:n@32 a:o@21 a:p@26 c:q@31 b:r@22 a:s@48 "

@@ -243,7 +243,8 @@ def columns(rows: Iterable[Json]) -> Table:
     for row in rows:
         sources = row["sources"] or [{"column": "", "transformation": "constant"}]
         made_of = [
-            (name, ", ".join(one["transformation"] for one in hows)) for name, hows in groupby(sources, itemgetter("column"))
+            (name, ", ".join(source["transformation"] for source in of_column))
+            for name, of_column in groupby(sources, itemgetter("column"))
         ]
         names, ways = ("\n".join(map(plain, column)) for column in zip(*made_of, strict=True))
         table.add_row(*cells_of((plain(row["connector"]), plain(row["column"]), names, ways.lower())))

@@ -9,11 +9,13 @@ from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes, Records
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators.inputs import aggregate_with
 from headrace.streams.engine.operators.windows import (
     advance_stream_times,
     closed_windows,
     greatest_stream_times,
     in_windows,
+    store_retention_ms,
     stream_time,
     stream_time_columns,
     window_close_time,
@@ -122,7 +124,7 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
         frame = in_windows(with_stream_time(context, inputs, frame, order), operation.windows)
         if _may_be_expired(inputs):
             newest = F.coalesce(stream_time(context, operation.store, order, F.col("w"), last=-1), F.lit(-1))
-            retention = context.state.stores[operation.store].retention_ms or operation.windows.retention_ms
+            retention = store_retention_ms(context, operation)
             frame = frame.withColumn("expired", F.col("w") <= newest - F.lit(retention))
     else:
         frame = frame.withColumn("st", F.lit(None).cast("bigint"))
@@ -178,16 +180,8 @@ def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
     from pyspark.sql import functions as F
 
     def step(so_far: Column, item: Column) -> Column:
-        result: Column | None = None
-        for number, stream_input in reversed(list(enumerate(inputs))):
-            operation, value = stream_input.operation.aggregation, item[f"v{number}"]
-            before = F.when(~item["expired"], so_far) if _may_be_expired(inputs) else so_far
-            new = fold.aggregate_with(operation, stream_input.node, F.col("k"), value, before, kind)
-            if stream_input.operation.windows is not None:
-                new = fold.unchanged_by_null(new, value, before)
-            result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
-        assert result is not None
-        return result
+        before = F.when(~item["expired"], so_far) if _may_be_expired(inputs) else so_far
+        return aggregate_with(inputs, item, before, kind)
 
     return step
 

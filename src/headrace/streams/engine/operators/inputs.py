@@ -54,14 +54,18 @@ def records_per_key(records: DataFrame, inputs: Sequence[AggregationInput], *fur
 
 
 def aggregate_with(inputs: Sequence[AggregationInput], record: Column, before: Column, kind: DataType) -> Column:
-    """The aggregate after a record of `records_per_key`, by the function of the record's input."""
+    """The aggregate after a record, by the function of the record's input.
+
+    record: with `i` and `v0`, `v1` … of `records_of_inputs`; before: the aggregate before it.
+    """
     from pyspark.sql import functions as F
 
     value: Column | None = None
     for number, stream_input in reversed(list(enumerate(inputs))):
         item = record[f"v{number}"]
         new = fold.aggregate_with(stream_input.operation.aggregation, stream_input.node, F.col("k"), item, before, kind)
-        new = fold.unchanged_by_null(new, item, before)
+        if stream_input.operation.windows is not None:
+            new = fold.unchanged_by_null(new, item, before)
         value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
     assert value is not None
     return value

@@ -13,6 +13,7 @@ from headrace.streams.engine.operators.inputs import aggregate_with, records_of_
 from headrace.streams.engine.operators.windows import (
     advance_stream_times,
     closed_windows,
+    store_retention_ms,
     stream_time,
     stream_time_columns,
     window_close_time,
@@ -46,7 +47,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     # Sessions expire by the greatest time of all inputs: the store gets records of the one that is ahead, too.
     newest = stream_time(context, operation.store, [F.col("o")], F.col("t"), last=-1)
     grouped = records_per_key(records.withColumn("newest", F.coalesce(newest, F.lit(-1))), inputs)
-    retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
+    retention = store_retention_ms(context, operation)
     with_stored = grouped.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
     sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
     updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))

@@ -9,7 +9,7 @@ from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.operators import aggregates
 from headrace.streams.engine.operators.inputs import aggregate_with, records_of_inputs, records_per_key
-from headrace.streams.engine.operators.windows import stream_time, stream_time_columns
+from headrace.streams.engine.operators.windows import store_retention_ms, stream_time, stream_time_columns
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import StreamAggregate
 from headrace.streams.windows import SlidingWindows
@@ -33,7 +33,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     table, kind = aggregates.stored(context, node, operation, inputs)
     records = _with_newest(context, inputs, table, records_of_inputs(context, inputs, "k is not null and v is not null"))
     grouped = records_per_key(records, inputs)
-    retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
+    retention = store_retention_ms(context, operation)
     near = _rows_in_reach(table, windows)
     with_stored = grouped.withColumn("before", F.transform(near, lambda row: _as_window(row, row["v"])))
     step = _SlidingStep(inputs, windows, retention, kind)
@@ -57,7 +57,7 @@ def _with_newest(context: Context, inputs: list[AggregationInput], table: StoreT
     operation = inputs[0].operation
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
-    retention = context.state.stores[operation.store].retention_ms or windows.retention_ms
+    retention = store_retention_ms(context, operation)
     size, order = F.lit(windows.difference_ms), [F.col("o")]
     least_newest = stream_time(context, operation.store, order, F.col("t") - size, last=-1)
     greatest_newest = stream_time(context, operation.store, order, F.col("t"))

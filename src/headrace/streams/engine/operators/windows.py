@@ -78,6 +78,12 @@ def advance_stream_times(
     return times.select("p", F.col(columns[0]).alias("ct"))
 
 
+def store_retention_ms(context: Context, operation: StreamAggregate) -> int:
+    """How long the store of a windowed aggregation keeps windows, in ms: as its Materialized says, or else its windows."""
+    assert operation.windows is not None
+    return context.state.stores[operation.store].retention_ms or operation.windows.retention_ms
+
+
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
     """One row for each open window `w` (its start, ms) of a record; frame: with t and st."""
     from pyspark.sql import functions as F
