@@ -36,6 +36,11 @@ class Deployed:
     def restart(self, query: str = "") -> Any:
         return self.worker.call("POST", f"{self.path}/restart{query}")
 
+    def restart_failed(self, cause: str) -> None:
+        """Restart what has failed, and wait until its status no longer has the cause."""
+        self.restart("?includeTasks=true&onlyFailed=true")
+        wait_until(lambda: cause not in str(self.status()), CONNECTOR_S, lambda: f"a new task: {self.status()}")
+
     def delete(self) -> None:
         try:
             self.worker.call("DELETE", self.path)
@@ -50,6 +55,11 @@ class Deployed:
         except HeadraceError as e:
             assert e.status == 404, e
             return {}
+
+    def waiting_for(self) -> str | None:
+        """What the first task waits for, as its status says; None for nothing, and while there is no status."""
+        tasks = self.worker.call("GET", f"/headrace{self.path}/status")["tasks"] if self.status() else []
+        return tasks[0].get("waiting_for") if tasks else None
 
     def states(self) -> list[str]:
         """The states of the connector and its tasks; empty while there is no status."""

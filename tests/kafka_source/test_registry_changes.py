@@ -8,7 +8,7 @@ from headrace.testing.registry import SchemaRegistry
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
-from tests.kafka_source.test_schema_registry import converters, decoded, encoded, schema, waiting
+from tests.kafka_source.test_schema_registry import converters, decoded, encoded, schema
 from tests.registry.silent import silent_server
 from tests.support import wait_until
 
@@ -59,20 +59,24 @@ def test_a_mirror_whose_registry_is_silent_can_be_paused_restarted_and_stopped(
     registry.stop()
     with silent_server(int(registry.url.rpartition(":")[2])):
         source.produce(topic, [record(b"k", unknown, partition=1)])
-        wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+        wait_until(
+            lambda: "The schema registry does not answer" in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.status()}"
+        )
         assert one.states() == ["RUNNING", "RUNNING"]
         source.produce(topic, [record(b"k", known, partition=0)])
         wait_until(lambda: one.offsets() == {f"{topic}:0": 1}, CONNECTOR_S, lambda: f"the rest goes on: {one.offsets()}")
 
         one.put("pause")
         one.await_states("PAUSED", "PAUSED")
-        wait_until(lambda: waiting(one) is None, CONNECTOR_S, lambda: f"nothing is waited for: {one.status()}")
+        wait_until(lambda: one.waiting_for() is None, CONNECTOR_S, lambda: f"nothing is waited for: {one.status()}")
         source.produce(topic, [record(b"k", known, partition=0)])
         one.put("resume")
         one.await_states("RUNNING", "RUNNING")
-        wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+        wait_until(
+            lambda: "The schema registry does not answer" in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.status()}"
+        )
         one.restart("?includeTasks=true")
-        wait_until(lambda: waiting(one) is None, CONNECTOR_S, lambda: f"a new task: {one.status()}")
+        wait_until(lambda: one.waiting_for() is None, CONNECTOR_S, lambda: f"a new task: {one.status()}")
         one.put("stop")
         wait_until(lambda: one.states() == ["STOPPED"], CONNECTOR_S, lambda: f"{one.status()}")
     registry.start()
@@ -94,7 +98,7 @@ def test_a_mirror_that_the_registry_refuses_fails_with_a_sentence_and_copies_all
     source.produce(topic, [record(b"%d" % n, value) for n in range(3)])
     registry.stop()
     one = mirror(topic, converters(registry))
-    wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+    wait_until(lambda: "The schema registry does not answer" in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.status()}")
     assert one.states() == ["RUNNING", "RUNNING"]
 
     registry.token = "another"
@@ -103,14 +107,12 @@ def test_a_mirror_that_the_registry_refuses_fails_with_a_sentence_and_copies_all
     subject = f"{one.prefix}{topic}-value"
     registry.token = None
     registry.store.set_mode(subject, "READONLY")
-    one.restart("?includeTasks=true&onlyFailed=true")
-    wait_until(lambda: "Unauthorized" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    one.restart_failed("Unauthorized")
     trace = one.trace()
     assert f"Subject {subject} is in read-only mode" in trace
     assert f"topic={topic}, partition=0, offset=0" in trace
     assert one.offsets() == {}
 
     registry.store.set_mode(subject, "READWRITE")
-    one.restart("?includeTasks=true&onlyFailed=true")
-    wait_until(lambda: "read-only" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    one.restart_failed("read-only")
     assert [copy.key for copy in one.await_copied(topic, 3)] == [b"0", b"1", b"2"]

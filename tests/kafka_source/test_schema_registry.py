@@ -44,11 +44,6 @@ def converters(registry: SchemaRegistry) -> dict[str, str]:
         ("", AVRO), (".schema.registry.url", registry.url), (".max.retries", "0"))}  # fmt: skip
 
 
-def waiting(one: Mirror) -> str | None:
-    """What the task waits for, as its status says."""
-    return one.worker.call("GET", f"/headrace{one.path}/status")["tasks"][0].get("waiting_for")
-
-
 def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those_that_it_knows(
     source: Cluster,
     destination: Cluster,
@@ -84,7 +79,7 @@ def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those
     wait_until(lambda: destination.size(one.prefix + topic) >= 7, CONNECTOR_S, lambda: f"the known schema; {one.status()}")
     assert one.states() == ["RUNNING", "RUNNING"]
     assert destination.size(one.prefix + topic) == 7  # the partition whose schema nobody knows waits, in its order
-    wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+    wait_until(lambda: "The schema registry does not answer" in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.status()}")
     used = one.worker.call("GET", f"/headrace{one.path}/schemas")["entries"]
     assert [(e["direction"], e["id"], e["subject"], e["version"]) for e in used if e["direction"] == "written"] == [
         ("written", version.schema.id, subject, version.number) for version in registry.store.subjects[subject]
@@ -98,7 +93,7 @@ def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those
     wait_until(lambda: one.offsets() == {f"{topic}:0": 5, f"{topic}:1": 2}, CONNECTOR_S, lambda: f"{one.offsets()}")
     asked = [request for request in registry.requests if request.startswith("GET /schemas/ids/") and request[-1].isdecimal()]
     assert len(asked) == len(set(asked)) == 3
-    assert waiting(one) is None
+    assert one.waiting_for() is None
 
 
 def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copied_exactly_once(
@@ -175,7 +170,9 @@ def test_no_record_is_lost_while_the_registry_is_down_refuses_the_login_or_refus
         login = {f"{side}basic.auth.credentials.source": "USER_INFO" for side in sides}
         one = mirror(topic, {**converters(registry), **login, **{f"{side}basic.auth.user.info": "anna:wrong" for side in sides}})
         one.await_states("RUNNING", "RUNNING")
-        wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+        wait_until(
+            lambda: "The schema registry does not answer" in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.status()}"
+        )
         assert one.states() == ["RUNNING", "RUNNING"]
 
         registry.start()

@@ -36,17 +36,11 @@ def encoded(registry: SchemaRegistry, topic: str, form: Format) -> bytes:
     return b"\0" + registry.register(f"{topic}-value", form.schema, form.type).to_bytes(4) + form.payload
 
 
-def waiting(one: Sink) -> str:
-    """What the task waits for, as its status says."""
-    tasks = one.worker.call("GET", f"/headrace{one.path}/status")["tasks"]
-    return tasks[0].get("waiting_for") or "" if tasks else ""
-
-
 def await_silence(one: Sink) -> None:
     """Wait until the task says that it waits for the registry, and go on only if it runs."""
     silent = "The schema registry does not answer"
-    wait_until(lambda: silent in waiting(one), CONNECTOR_S, lambda: f"{one.name} waits: {one.status()}")
-    assert "\n" not in waiting(one)
+    wait_until(lambda: silent in (one.waiting_for() or ""), CONNECTOR_S, lambda: f"{one.name} waits: {one.status()}")
+    assert "\n" not in (one.waiting_for() or "")
     assert one.states() == ["RUNNING", "RUNNING"]
 
 
@@ -75,7 +69,7 @@ def test_a_kafka_sink_waits_for_its_registry_at_the_start_and_while_it_runs(
     one.await_offsets({(topic, 0): 2, (topic, 1): 1})  # the partition whose schema nobody knows waits, in its order
     registry.start()
     one.await_offsets({(topic, 0): 2, (topic, 1): 3})
-    assert waiting(one) == ""
+    assert one.waiting_for() is None
     copies = source.read(prefix + topic)
     assert [copy.key for copy in copies if copy.partition == 0] == [b"0", b"2"]
     assert [copy.key for copy in copies if copy.partition == 1] == [b"1", b"3", b"4"]
@@ -100,16 +94,14 @@ def test_a_kafka_sink_that_the_registry_refuses_fails_with_a_sentence_and_copies
     subject = f"{prefix}{topic}-value"
     registry.token = None
     registry.store.set_mode(subject, "READONLY")
-    one.restart("?includeTasks=true&onlyFailed=true")
-    wait_until(lambda: refused not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    one.restart_failed(refused)
     trace = one.trace()
     assert f"Subject {subject} is in read-only mode" in trace
     assert f"(topic={topic}, partition=0, offset=0, at writing the value)" in trace
     assert one.offsets() == {}
 
     registry.store.set_mode(subject, "READWRITE")
-    one.restart("?includeTasks=true&onlyFailed=true")
-    wait_until(lambda: "read-only" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+    one.restart_failed("read-only")
     one.await_offsets({(topic, 0): 3})
     assert [copy.key for copy in source.read(prefix + topic)] == [b"0", b"1", b"2"]
 
@@ -135,7 +127,6 @@ def test_a_sink_that_takes_batches_waits_for_its_registry(
         registry.start()
         assert "Unauthorized; check basic.auth.credentials.source" in one.trace()
         registry.token = None
-        one.restart("?includeTasks=true&onlyFailed=true")
-        wait_until(lambda: "Unauthorized" not in str(one.status()), CONNECTOR_S, lambda: f"a new task: {one.status()}")
+        one.restart_failed("Unauthorized")
         one.await_offsets({(topic, 0): 3})
     assert {offsets[1] for batch in batches for offsets in batch.offsets.values()} >= {1, 3}
