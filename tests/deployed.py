@@ -85,6 +85,10 @@ class Deployed:
         """The active topics."""
         return set(self.worker.call("GET", self.path + "/topics")[self.name]["topics"])
 
+    def await_topics(self, *topics: str) -> None:
+        """Wait until these are the active topics: a worker reads them from the status topic, after the records are written."""
+        wait_until(lambda: self.topics() == set(topics), CONNECTOR_S, lambda: f"active topics {topics}, not {self.topics()}")
+
 
 D = TypeVar("D", bound=Deployed)
 

@@ -62,7 +62,7 @@ def test_the_verifiable_sink_reads_all_there_is(connector: Create, cluster: Clus
     cluster.produce(topic, [record(b"0", b"%d" % n) for n in range(3)])
     sink = connector(TOOLS + "VerifiableSinkConnector", topics=topic)
     sink.await_states("RUNNING", "RUNNING")
-    wait_until(lambda: sink.topics() == {topic}, CONNECTOR_S, "records")
+    sink.await_topics(topic)
     sink.put("stop")
     sink.await_states("STOPPED")
     found = sink.worker.call("GET", sink.path + "/offsets")["offsets"]

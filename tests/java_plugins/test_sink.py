@@ -64,7 +64,7 @@ def test_a_task_is_called_in_kafkas_order_with_kafkas_records(connector: Create,
         f"put {topic}-0@1 null=null CreateTime ConnectHeaders(headers=)",
     ]
     assert sink.await_states("RUNNING", "RUNNING")["type"] == "sink"
-    wait_until(lambda: sink.topics() == {topic}, CONNECTOR_S, "the topic to be active")
+    sink.await_topics(topic)
     sink.put("pause")
     sink.await_states("PAUSED", "PAUSED")
     assert lines(journal)[-2:] == ["close [0]", "stop"]

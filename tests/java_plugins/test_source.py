@@ -61,7 +61,7 @@ def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
     assert source.worker.call("GET", source.path + "/offsets")["offsets"] == [
         {"partition": {"counter": "0"}, "offset": {"at": 7}}
     ]
-    assert source.topics() == {topic}
+    source.await_topics(topic)
 
 
 def test_an_idle_task_is_asked_for_records_alone_and_stops_while_it_is(

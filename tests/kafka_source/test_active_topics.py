@@ -31,7 +31,7 @@ def test_a_topic_is_active_from_its_first_record_on(source: Cluster, mirror: Mak
     one.await_states("RUNNING", "RUNNING")
     assert one.topics() == set()
     source.produce(used, [record()])
-    wait_until(lambda: one.topics() == {one.prefix + used}, CONNECTOR_S, f"{used} is active")
+    one.await_topics(one.prefix + used)
     (entry,) = records_of(one)
     assert entry.key == f"status-topic-{one.prefix}{used}:connector-{one.name}".encode()
     assert entry.value
@@ -50,7 +50,7 @@ def test_active_topics_outlive_restart_pause_stop_and_a_new_configuration(
     source.create(second)
     source.produce(first, [record()])
     one = mirror(first)
-    wait_until(lambda: one.topics() == {one.prefix + first}, CONNECTOR_S, f"{first} is active")
+    one.await_topics(one.prefix + first)
     one.restart("?includeTasks=true")
     one.put("pause")
     one.await_states("PAUSED", "PAUSED")
@@ -61,7 +61,7 @@ def test_active_topics_outlive_restart_pause_stop_and_a_new_configuration(
     one.await_states("RUNNING", "RUNNING")
     assert one.topics() == {one.prefix + first}
     source.produce(second, [record()])
-    wait_until(lambda: one.topics() == {one.prefix + first, one.prefix + second}, CONNECTOR_S, f"{second} is active")
+    one.await_topics(one.prefix + first, one.prefix + second)
     assert len(records_of(one)) == 2  # each was written once
 
 
@@ -70,12 +70,12 @@ def test_a_reset_empties_the_list_until_the_next_record(source: Cluster, mirror:
     source.create(topic)
     source.produce(topic, [record()])
     one = mirror(topic)
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, f"{topic} is active")
+    one.await_topics(one.prefix + topic)
     one.put("topics/reset")
-    wait_until(lambda: one.topics() == set(), CONNECTOR_S, "the list is empty")
+    one.await_topics()
     assert records_of(one)[-1].value is None
     source.produce(topic, [record()])
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, f"{topic} is active again")
+    one.await_topics(one.prefix + topic)
 
 
 def test_deletion_clears_the_list_and_leaves_tombstones(source: Cluster, mirror: Make, topic_name: Name) -> None:
@@ -83,7 +83,7 @@ def test_deletion_clears_the_list_and_leaves_tombstones(source: Cluster, mirror:
     source.create(topic)
     source.produce(topic, [record()])
     one = mirror(topic)
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, f"{topic} is active")
+    one.await_topics(one.prefix + topic)
     one.delete()
     assert one.topics() == set()
     assert records_of(one)[-1].value is None

@@ -152,4 +152,4 @@ def test_offsets_without_records_are_stored_and_create_no_topic(source: Cluster,
     assert one.topics() == set()
     source.produce(topic, values(1))
     assert one.await_copied(topic, 1) == values(1)
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the topic is active")
+    one.await_topics(one.prefix + topic)

@@ -34,7 +34,7 @@ def test_records_and_offsets_are_committed_together_and_once(
     wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     copied = destination.read(one.prefix + topic, settled=True)
     assert sorted(copied) == sorted(sent)
-    assert one.topics() == {one.prefix + topic}
+    one.await_topics(one.prefix + topic)
     assert one.states() == ["RUNNING", "RUNNING"]
 
 

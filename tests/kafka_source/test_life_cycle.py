@@ -124,6 +124,6 @@ def test_a_name_may_have_spaces_colons_and_letters_of_any_language(
     one.create()
     one.await_copied(topic, 1)
     one.await_states("RUNNING", "RUNNING")
-    wait_until(lambda: one.topics() == {f"odd.{topic}"}, CONNECTOR_S, "the topic is active")
+    one.await_topics(f"odd.{topic}")
     one.delete()
     assert one.topics() == set()

@@ -32,7 +32,7 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
     source.produce(topic, sent)
     assert one.await_copied(topic, 100) == sent
     wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset")
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
+    one.await_topics(one.prefix + topic)
     line = next(e for e in events if e["event"] == "task.stream-mode")
     assert (line["mode"], line["reason"]) == ("realtime", "the data plane copies record by record")
     assert one.streams() == [{"mode": "realtime", "reason": "the data plane copies record by record"}]

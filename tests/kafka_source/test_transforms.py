@@ -56,7 +56,7 @@ def test_a_chain_filters_changes_and_routes_before_topics_are_made(
     assert all((r.key, r.headers, r.timestamp) == (b"k", [("a", b"\x00")], 1_700_000_000_000) for r in copies)
     assert {r.partition for r in copies} == {0, 1}  # the rule's two partitions, those of the source
     wait_until(lambda: one.offsets() == {f"{topic}:0": 3, f"{topic}:1": 2}, CONNECTOR_S, f"all counts; {one.offsets()}")
-    assert one.topics() == {routed}
+    one.await_topics(routed)
     assert destination.admin.describe(one.prefix + topic) is None
 
 
@@ -69,7 +69,7 @@ def test_topics_that_depend_on_the_record_are_made_in_time(
     one = mirror(topic, {"transforms": "day", "transforms.day.type": "TimestampRouter"})
     made = [f"{one.prefix}{topic}-202311{d}" for d in (14, 15, 16)]
     wait_until(lambda: all(destination.size(t) == 1 for t in made), CONNECTOR_S, lambda: f"one record in each; {one.status()}")
-    wait_until(lambda: one.topics() == set(made), CONNECTOR_S, "all active")
+    one.await_topics(*made)
 
 
 def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
@@ -126,7 +126,7 @@ def test_tolerated_records_become_dead_letters_with_their_context(
     assert context["exception.message"] == "Value (two) was out of range for requested data type"
     assert "Caused by: java.lang.NumberFormatException" in context["exception.stacktrace"]
     assert dict(broken.headers)["__connect.errors.stage"] == b"VALUE_CONVERTER"
-    assert one.topics() == {one.prefix + topic}
+    one.await_topics(one.prefix + topic)
     logged = [event for event in events if event["event"] == "record.failed"]
     assert [(event["key"], event["value"]) for event in logged] == [("key1", "no json"), ("key2", '{"n":"two"}')]
     assert logged[1]["place"] == f"topic={topic}, partition=0, offset=2, at transform 'cast'"

@@ -68,7 +68,7 @@ def test_records_that_fail_become_dead_letters_in_the_workers_cluster(
     headers = dict(letter.headers)
     assert (letter.key, letter.value, letter.timestamp) == (b"key", b"broken", RECORDS[1].timestamp)
     assert (headers["h"], headers["__connect.errors.offset"]) == (b"x", b"1")
-    assert one.topics() == {topic}
+    one.await_topics(topic)
     assert source.admin.describe(letters) is None
 
 

@@ -23,7 +23,7 @@ def test_a_connector_changes_the_settings_of_a_topic_before_it_is_created_or_ref
     }  # fmt: skip
     choosy = Deployed(worker, topic, config)
     choosy.create()
-    wait_until(lambda: choosy.topics() == {topic}, CONNECTOR_S, lambda: f"the topic is written to; {choosy.status()}")
+    choosy.await_topics(topic)
     admin = Admin({"bootstrap.servers": destination.bootstrap})
     described = admin.describe(topic)
     assert described
