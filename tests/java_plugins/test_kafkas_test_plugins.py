@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.clusters import Cluster, record
-from tests.deployed import CONNECTOR_S, Deployed
+from tests.deployed import Deployed
 from tests.java_plugins.test_source import records_of
-from tests.support import wait_until
 
 Create = Callable[..., Deployed]
 TOOLS = "org.apache.kafka.connect.tools."

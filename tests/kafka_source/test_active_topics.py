@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent, record
-from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
-from tests.support import wait_until
 
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]

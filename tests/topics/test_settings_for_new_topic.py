@@ -6,8 +6,7 @@ from pathlib import Path
 from headrace.kafka.admin import Admin
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
-from tests.deployed import CONNECTOR_S, Deployed
-from tests.support import wait_until
+from tests.deployed import Deployed
 
 
 def test_a_connector_changes_the_settings_of_a_topic_before_it_is_created_or_refuses_it(

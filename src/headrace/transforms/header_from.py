@@ -82,7 +82,7 @@ class HeaderFrom(PartTransformation):
             changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
-            written = append_header(written, name, record.headers_written.write(combined(header), record, name))
+            written = append_header(written, name, record.header(combined(header), name))
         return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
 
     def _header(self, context: CompileContext, when: Sql | None, opened: OpenStruct, field: str) -> Value:

@@ -49,5 +49,5 @@ class InsertHeader(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the header."""
-        written = record.headers_written.write(always(inferred(self.value_literal)), record, self.header)
+        written = record.header(always(inferred(self.value_literal)), self.header)
         return replace(record, headers=append_header(record.headers, self.header, written))

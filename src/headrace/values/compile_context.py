@@ -25,9 +25,12 @@ class Fault:
     thrown: Sql | None = None
     """The exception of a plugin: a column of FAILURE_TYPE that replaces class, message and cause; its `step` is the alias of the
     transform, NULL for the current step."""
+    step: str | None = None
+    """The step that it is reported for, where that is another than the one that is compiled."""
 
-    def sql(self, step: str) -> Sql:
+    def sql(self, current_step: str) -> Sql:
         """The failure as a struct of FAILURE_TYPE."""
+        step = self.step or current_step
         parts = {"step": lit(step), "class": lit(self.java_class), "message": self.message, "cause": self.cause}
         if self.thrown is not None:
             parts = {name: f"{self.thrown}.{name}" for name in parts}
@@ -65,16 +68,19 @@ class CompileContext:
         """Whether no schema of the output of some step is known yet: then the steps after it are not compiled."""
         self._faults: list[Fault] = []
         self._within: Sql | None = None
+        self._reported_for: str | None = None
 
     def fail(self, when: Sql | None, message: Sql, java_class: str = DATA, cause: Sql = "NULL") -> None:
         """Records for which the condition holds fail at the current step, with the first of its faults that applies."""
         condition = all_of(self._within, when)
         if condition != NEVER:
-            self._faults.append(Fault(condition, java_class, message, cause))
+            self._faults.append(Fault(condition, java_class, message, cause, step=self._reported_for))
 
     def fail_with(self, failure: Sql) -> None:
         """Records for which this column is not NULL fail with the exception of a plugin (`Fault.thrown`)."""
-        self._faults.append(Fault(all_of(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure))
+        self._faults.append(
+            Fault(all_of(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure, step=self._reported_for)
+        )
 
     def step_condition(self) -> Sql | None:
         """The condition under which the current step processes a record: it reaches it, and its schema is known. None: always."""
@@ -90,6 +96,13 @@ class CompileContext:
         outer, self._within = self._within, all_of(self._within, condition)
         yield
         self._within = outer
+
+    @contextmanager
+    def reported_for(self, step: str) -> Iterator[None]:
+        """Faults that are reported inside are those of another step, which Kafka Connect runs later: `output.headers`."""
+        self._reported_for = step
+        yield
+        self._reported_for = None
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -33,6 +33,14 @@ class ConnectRecord:
     dropped: Sql | None = NEVER
     """The condition that a filter has dropped the record."""
 
+    def header(self, value: Value, name: str) -> Sql:
+        """Binary of a new header of this name, NULL for null.
+
+        Kafka Connect writes headers after all transforms: a value that cannot be written is a fault of that step.
+        """
+        with self.context.reported_for("output.headers"):
+            return self.headers_written.write(value, self, name)
+
     def with_bound_columns(self) -> ConnectRecord:
         """The record with each expression bound to a named column (`Scope.bind`)."""
         bind = self.context.scope.bind
