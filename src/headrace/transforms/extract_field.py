@@ -70,7 +70,9 @@ class ExtractField(PartTransformation):
         """Extract the field; a map without it gives null, a struct without it fails."""
         context, value = record.context, getattr(record, self.target)
         if not self.path:  # Kafka's V2 parser leaves nothing of an empty path
-            context.fail(None, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
+            for a in value:
+                if a.value.kind != "null" or a.value.schema is not None:
+                    context.fail(a.when, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
             return record
         cases = [a for a in value if a.value.kind == "null" and a.value.schema is None]
         for a in value:
