@@ -1,4 +1,4 @@
-"""What a connector reads and writes: topics in use (KIP-558), stored source partitions, and what its configuration names.
+"""What a connector reads and writes: active topics (KIP-558), stored source partitions, and what its configuration names.
 
 Nothing is guessed: what a connector does not say is a node of its own, of the kind UNKNOWN.
 """
@@ -99,7 +99,7 @@ def of_connector(
 ) -> ConnectorLineage:
     """The lineage of one connector.
 
-    kind: source, sink or unknown; topics: in use, with the time since when; partitions: the source partitions that have offsets.
+    kind: source, sink or unknown; topics: the active ones, with the time since when; partitions: the source partitions that have offsets.
     """
     cls = _class(config)
     there = read_from(kind, config) if kind == "sink" else written_to(kind, config)

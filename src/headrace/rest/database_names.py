@@ -1,6 +1,6 @@
 """Databases and their tables as OpenLineage's naming conventions call datasets: a namespace and a name. Pure.
 
-A table is named only where the configuration and the topics in use say which it is.
+A table is named only where the configuration and the active topics say which it is.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ SCHEMAS: dict[str, Schema] = {
         "tasks": _list(_object({"id": _INT, **_STATE}, _OWN_TASK)),
     }),
     "Tasks": _list(_object({"id": _TASK_ID, "config": ref("Config")})),
-    "Topics": _map(_object({"topics": _list(_TEXT)}), description="The topics in use, under the connector's name."),
+    "Topics": _map(_object({"topics": _list(_TEXT)}), description="The active topics, under the connector's name."),
     "Offsets": _object({"offsets": _list(_object({"partition": _OBJECT_OR_NULL, "offset": _OBJECT_OR_NULL}))}),
     "NewOffsets": _object(
         {"offsets": _list(
