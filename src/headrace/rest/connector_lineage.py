@@ -99,7 +99,7 @@ def of_connector(
 ) -> ConnectorLineage:
     """The lineage of one connector.
 
-    kind: source, sink or unknown; topics: the active ones, with the time since when; partitions: the source partitions that have offsets.
+    kind: source, sink or unknown; topics: the active ones, and since when; partitions: source partitions that have offsets.
     """
     cls = _class(config)
     there = read_from(kind, config) if kind == "sink" else written_to(kind, config)

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -38,6 +39,10 @@ public final class JsonEnvelope {
         }
     };
 
+    private static final int RECENT = 8;
+    /** Schemas that no caller knew: those of records that are dropped stay unknown. Replaced as a whole. */
+    private static volatile byte[][] recent = new byte[0][];
+
     private JsonEnvelope() {
     }
 
@@ -45,18 +50,41 @@ public final class JsonEnvelope {
     public static InternalRow open(byte[] json, UTF8String schemas) {
         byte[][] known = known(schemas);
         for (int id = 0; id < known.length; id++) {
-            int payload = after(json, known[id]);
-            if (payload > 0) {
-                int end = json.length - 1;
-                while (end > payload && json[end] <= ' ' && json[end] >= 0) {
-                    end--;
-                }
-                return json[end] == '}' && isOnlyMember(json, payload, end)
-                    ? row(Integer.valueOf(id), slice(json, payload, end), null, null)
-                    : parsed(json, known);
+            byte[] payload = payload(json, known[id]);
+            if (payload != null) {
+                return row(Integer.valueOf(id), payload, null, null);
+            }
+        }
+        byte[][] unknown = recent;
+        for (int i = 0; i < unknown.length; i++) {
+            byte[] payload = payload(json, unknown[i]);
+            if (payload != null && !isKnown(unknown[i], known)) {
+                return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(unknown[i]), null);
             }
         }
         return parsed(json, known);
+    }
+
+    private static boolean isKnown(byte[] schema, byte[][] known) {
+        for (int id = 0; id < known.length; id++) {
+            if (Arrays.equals(known[id], schema)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The payload, if the text is the schema and a payload as JsonConverter writes them; null if that has to be parsed. */
+    private static byte[] payload(byte[] json, byte[] schema) {
+        int from = after(json, schema);
+        if (from < 0) {
+            return null;
+        }
+        int end = json.length - 1;
+        while (end > from && json[end] <= ' ' && json[end] >= 0) {
+            end--;
+        }
+        return json[end] == '}' && isOnlyMember(json, from, end) ? slice(json, from, end) : null;
     }
 
     /** Whether the bytes are one JSON value, looked at without parsing it: the brackets say it, outside of strings. */
@@ -96,12 +124,7 @@ public final class JsonEnvelope {
     }
 
     private static boolean at(byte[] json, int from, byte[] part) {
-        for (int i = 0; i < part.length; i++) {
-            if (json[from + i] != part[i]) {
-                return false;
-            }
-        }
-        return true;
+        return Arrays.equals(json, from, from + part.length, part, 0, part.length);
     }
 
     private static InternalRow parsed(byte[] given, byte[][] known) {
@@ -148,11 +171,21 @@ public final class JsonEnvelope {
             return row(null, null, null, NO_ENVELOPE);
         }
         for (int id = 0; id < known.length; id++) {
-            if (java.util.Arrays.equals(known[id], schema)) {
+            if (Arrays.equals(known[id], schema)) {
                 return row(Integer.valueOf(id), payload, null, null);
             }
         }
+        remember(schema);
         return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
+    }
+
+    private static synchronized void remember(byte[] schema) {
+        byte[][] last = recent;
+        int kept = Math.min(last.length, RECENT - 1);
+        byte[][] next = new byte[kept + 1][];
+        System.arraycopy(last, 0, next, 1, kept);
+        next[0] = schema;
+        recent = next;
     }
 
     private static byte[] slice(byte[] json, int from, int to) {

@@ -41,7 +41,8 @@ public final class JsonNormal {
     private static final Memo SCHEMAS = new Memo() {
         Object make(String schema) {
             try {
-                return linked(MAPPER.readTree(schema), null);
+                NormalJson asWritten = NormalJson.of(MAPPER.readTree(schema));
+                return new Wanted(linked(MAPPER.readTree(schema), null), asWritten);
             } catch (IOException e) {
                 throw new IllegalArgumentException(e);
             }
@@ -62,9 +63,13 @@ public final class JsonNormal {
     public static InternalRow normal(UTF8String json, UTF8String schema, UTF8String mode) {
         Object[] row = new Object[2];
         try {
-            JsonNode wanted = (JsonNode) SCHEMAS.get(schema);
+            Wanted wanted = (Wanted) SCHEMAS.get(schema);
             JsonNormal normal = new JsonNormal(mode.toString());
-            JsonNode value = normal.convert(wanted, (normal.numeric ? DOUBLES : MAPPER).readTree(json.toString()));
+            if (wanted.asWritten.is(json.getBytes(), normal.defaults)) {
+                row[0] = json;
+                return new GenericInternalRow(row);
+            }
+            JsonNode value = normal.convert(wanted.schema, (normal.numeric ? DOUBLES : MAPPER).readTree(json.toString()));
             row[0] = UTF8String.fromString(value.toString());
         } catch (Refused e) {
             row[1] = UTF8String.fromString(e.getMessage());
@@ -72,6 +77,17 @@ public final class JsonNormal {
             row[1] = UTF8String.fromString(e.getMessage());
         }
         return new GenericInternalRow(row);
+    }
+
+    /** A schema, for texts that have to be parsed and for those that need not be. */
+    private static final class Wanted {
+        final JsonNode schema;
+        final NormalJson asWritten;
+
+        Wanted(JsonNode schema, NormalJson asWritten) {
+            this.schema = schema;
+            this.asWritten = asWritten;
+        }
     }
 
     /** A struct, and those that it stands in. */

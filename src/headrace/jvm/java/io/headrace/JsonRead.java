@@ -77,17 +77,17 @@ public final class JsonRead {
         Wanted wanted = wanted(names);
         Object[] row = row(wanted);
         try {
-            new Reading(Utf8.utf8(json), wanted, row, mode.toString()).run();
+            new Reading(Utf8.utf8(json), wanted, row, mode).run();
         } catch (IOException e) {
             if (LeadingZeros.stopped(e)) {
-                return readWithoutZeros(json, wanted, mode.toString());
+                return readWithoutZeros(json, wanted, mode);
             }
             row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
         }
         return new GenericInternalRow(row);
     }
 
-    private static InternalRow readWithoutZeros(byte[] json, Wanted wanted, String mode) {
+    private static InternalRow readWithoutZeros(byte[] json, Wanted wanted, UTF8String mode) {
         Object[] row = row(wanted);
         try {
             new Reading(LeadingZeros.removed(Utf8.utf8(json)), wanted, row, mode).run();
@@ -146,14 +146,23 @@ public final class JsonRead {
         private final boolean signed;
         private final JsonParser parser;
 
-        Reading(byte[] source, Wanted wanted, Object[] row, String mode) throws IOException {
+        Reading(byte[] source, Wanted wanted, Object[] row, UTF8String mode) throws IOException {
             this.source = source;
             this.wanted = wanted;
             this.row = row;
-            this.texts = mode.indexOf('t') >= 0;
-            this.exact = mode.indexOf('e') >= 0;
-            this.signed = mode.indexOf('z') >= 0;
+            this.texts = has(mode, 't');
+            this.exact = has(mode, 'e');
+            this.signed = has(mode, 'z');
             this.parser = FACTORY.createParser(source);
+        }
+
+        private static boolean has(UTF8String mode, char letter) {
+            for (int i = 0; i < mode.numBytes(); i++) {
+                if (mode.getByte(i) == letter) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         void run() throws IOException {
@@ -214,7 +223,7 @@ public final class JsonRead {
             byte kind = NULL;
             if (token == JsonToken.VALUE_STRING) {
                 kind = TEXT;
-                row[at + 3] = UTF8String.fromString(whole(parser.getText()));
+                row[at + 3] = text();
             } else if (token == JsonToken.VALUE_NUMBER_INT) {
                 kind = integer(at);
             } else if (token == JsonToken.VALUE_NUMBER_FLOAT) {
@@ -236,6 +245,18 @@ public final class JsonRead {
                 row[at + 3] = UTF8String.fromString(parser.getText());
             }
             row[at] = Byte.valueOf(kind);
+        }
+
+        /** The text of a string: its bytes as they stand, if they are ASCII without escapes. */
+        private UTF8String text() throws IOException {
+            int start = offset(true) + 1;
+            int end = start;
+            while (end < source.length && source[end] >= ' ' && source[end] != '"' && source[end] != '\\') {
+                end++;
+            }
+            return end < source.length && source[end] == '"'
+                ? UTF8String.fromBytes(source, start, end - start)
+                : UTF8String.fromString(whole(parser.getText()));
         }
 
         /** The text, unless it has half of a surrogate pair, which no UTF-8 can express. */

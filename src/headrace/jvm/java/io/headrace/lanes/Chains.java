@@ -13,6 +13,7 @@ final class Chains {
     private static final Logger LOG = LoggerFactory.getLogger(Chains.class);
     private static final int MOST = 16_384;
     private static final int MOST_ASKED = 32; // at once
+    private static final int MOST_LOOKED_AT = 256; // since the last one that needed what was not asked for yet
 
     private Chain chain; // that the record before went through
     private final Map<String, Chain> byNeed = new LinkedHashMap<>(16, 0.75f, true) {
@@ -48,12 +49,15 @@ final class Chains {
     /** Ask for what records will need that no chain knows: one chain knows several schemas. */
     void ask(List<ConsumerRecord<byte[], byte[]>> records, Slot slot, News news) {
         int asked = 0;
+        int last = 0;
         try {
-            for (int i = 0; i < records.size() && asked < MOST_ASKED; i++) {
+            for (int i = 0; i < records.size() && asked < MOST_ASKED && i - last <= MOST_LOOKED_AT; i++) {
                 slot.answers.begin(records.get(i).offset());
                 String need = need(chain.apply(records.get(i), slot.destination));
                 slot.answers.keep();
+                int before = asked;
                 asked = need == null || byNeed.containsKey(need) ? asked : news.schemas(need);
+                last = asked == before ? last : i;
             }
         } catch (Exception e) {
             LOG.debug("A record cannot be looked at ahead; it says so itself when its turn comes", e);
