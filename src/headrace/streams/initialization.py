@@ -169,8 +169,8 @@ def require_initialized(description: InternalTopicsDescription) -> None:
     if missing := description.verification.missing:
         raise MissingInternalTopicsError(
             [topic.name for topic in missing],
-            f"Missing internal topics: {_names(missing)}. If the application has never run, create them with init; if it has, "
-            "find out who deleted them, because what they held is lost.",
+            f"Missing internal topics: {_names(missing)}. If the application has never run, create them with `headrace streams "
+            "init`; if it has, find out who deleted them, because what they held is lost.",
         )
     _refuse_misconfigured(description)
 

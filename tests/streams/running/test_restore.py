@@ -7,7 +7,7 @@ import random
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.errors import StreamsError
+from headrace.errors import RetriableError, StreamsError
 from headrace.streams import Grouped, Materialized, Serdes, StreamsBuilder, TimeWindows
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, batches, feed
@@ -136,6 +136,36 @@ def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
     assert len(out) == len(set(out)) and dict(out) == expected
     with start() as last:
         assert dict(last.store("counts").all()) == expected
+
+
+class Unanswered(InOneGo):
+    """The first commit gets no answer, and neither does the first question after it."""
+
+    silent = True
+
+    def commit(self, runtime, offsets) -> None:
+        super().commit(runtime, offsets)
+        if self.silent:
+            self.silent, self.topics.committed = False, self._away  # type: ignore[method-assign]
+            raise RetriableError("No answer to a commit")
+
+    def _away(self, partitions) -> dict:
+        del self.topics.committed
+        raise RetriableError("No answer to a question for offsets")
+
+
+def test_exactly_once_a_restore_that_fails_begins_again(drive, spark):
+    builder, topics = StreamsBuilder(), Killing(spark)
+    builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
+    with drive(builder, topics=topics) as driver:
+        driver._tasks[0].transactions = Unanswered(topics)
+        for sentence in ("No answer to a commit", "No answer to a question"):
+            with pytest.raises(RetriableError, match=sentence):
+                feed(driver, "in", [("a", "x", 1)] if "commit" in sentence else [])
+        feed(driver, "in", [])
+        feed(driver, "in", [("a", "y", 2)])
+        assert list(driver.store("counts").all()) == [("a", 2)]
+        assert [int.from_bytes(row[5] or b"", "big") for row in topics.rows["out"]] == [1, 2]
 
 
 def test_a_table_and_what_is_computed_from_it_come_back(drive, spark):

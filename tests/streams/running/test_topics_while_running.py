@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -16,8 +17,17 @@ from headrace.errors import (
     RetriableError,
     StreamsError,
 )
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, StreamThreadExceptionResponse
+from headrace.streams import (
+    Consumed,
+    KafkaStreams,
+    Materialized,
+    Produced,
+    Serdes,
+    StreamsBuilder,
+    StreamThreadExceptionResponse,
+)
 from headrace.streams.states import State
+from tests.clusters import record
 from tests.streams.running.application import WAIT_S, Application
 from tests.support import wait_until
 
@@ -193,6 +203,95 @@ def test_a_batch_that_would_write_to_a_topic_which_is_gone_is_done_again_with_th
         app.cluster.admin.delete([app.repartition])
         app.await_results({"a": 1, "b": 1})
         assert streams.state() is State.RUNNING, streams.error
+
+
+@contextmanager
+def commit_of_a_topic_that_is_gone(app: Application, streams: KafkaStreams, monkeypatch, topic: str) -> Iterator[None]:
+    """A batch that has read internal topics begins within the context, and commits after the topic has been deleted."""
+    engine = streams._instance._engine
+    assert engine is not None
+    reading, run = engine.tasks[1].state.runtime, engine._cluster.run
+    begun, gone = threading.Event(), threading.Event()
+
+    def held(runtime, batch, inputs):
+        run(runtime, batch, inputs)
+        if runtime is reading and not begun.is_set():
+            begun.set()
+            assert gone.wait(WAIT_S)
+
+    monkeypatch.setattr(engine._cluster, "run", held)
+    yield
+    assert begun.wait(WAIT_S)
+    app.cluster.admin.delete([topic])
+    wait_until(lambda: app.cluster.admin.describe(topic) is None, WAIT_S, "the topic is gone")
+    gone.set()
+
+
+def _exactly_once(make: Callable[..., Application]) -> Application:
+    timeout_ms = str(WAIT_S * 4000)  # a producer waits longer for a topic than this test
+    return make(processing_guarantee="exactly_once_v2", producer_delivery_timeout_ms=timeout_ms, producer_max_block_ms=timeout_ms)
+
+
+def test_exactly_once_records_whose_topic_goes_away_before_they_are_committed_are_not_lost_in_silence(
+    make: Callable[..., Application], monkeypatch
+):
+    app = _exactly_once(make)
+    with app.running() as streams:
+        app.send("a")
+        app.await_results({"a": 1})
+        with commit_of_a_topic_that_is_gone(app, streams, monkeypatch, app.repartition):
+            app.send("b")
+        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        assert f"were deleted with records that had not been read: {app.repartition}. They have been created" in str(
+            streams.error
+        )
+    with app.running():
+        app.send("a")
+        app.await_results({"a": 2})
+
+
+def test_exactly_once_a_batch_whose_other_topic_goes_away_is_done_again(
+    make: Callable[..., Application], topic_name: Callable[[str], str], monkeypatch
+):
+    app, other = _exactly_once(make), topic_name("other")
+    app.cluster.create(other, 2)
+    builder = StreamsBuilder()
+    strings = Consumed.with_(Serdes.string(), Serdes.string())
+    counts = builder.stream(app.source, strings).group_by(lambda key, value: value).count(Materialized.as_("counts"))
+    joined = builder.stream(other, strings).join(counts, lambda value, count: count)
+    joined.to(app.sink, Produced.with_(Serdes.string(), Serdes.long()))
+    ask = partial(app.cluster.produce, other, [record(b"a", b"?"), record(b"a", b"?", partition=1)])
+    with KafkaStreams(builder.build(app.config), app.config) as streams:
+        streams.start()
+        app.send("a")
+        wait_until(lambda: streams.state() is State.RUNNING and dict(streams.store("counts").all()) == {"a": 1}, WAIT_S, "a row")
+        with commit_of_a_topic_that_is_gone(app, streams, monkeypatch, app.repartition):
+            ask()
+        app.await_results({"a": 1})
+        app.send("a")
+        wait_until(lambda: dict(streams.store("counts").all()) == {"a": 2}, WAIT_S, lambda: str(streams.error))
+        ask()
+        app.await_results({"a": 2})
+        assert len(app.cluster.read(app.sink, settled=True)) == 2
+
+
+def test_exactly_once_a_commit_for_a_topic_that_is_gone_ends_at_max_block_ms(
+    make: Callable[..., Application], monkeypatch, events
+):
+    app = make(
+        processing_guarantee="exactly_once_v2", producer_max_block_ms="1000", metadata_max_age_ms=str(WAIT_S * 4000),
+        internal_topics_setup="manual",
+    )  # fmt: skip
+    app.streams().init()
+    with app.running() as streams:
+        app.send("a")
+        app.await_results({"a": 1})
+        with commit_of_a_topic_that_is_gone(app, streams, monkeypatch, app.repartition):
+            app.send("b")
+        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        assert f"Missing internal topics: {app.repartition}. If the application" in str(streams.error)
+    said = next(entry["event"] for entry in events if "tried again" in entry["event"])
+    assert f"Topics that it has read are missing: {app.repartition}. `headrace streams init` creates" in said
 
 
 def test_what_is_read_while_a_changelog_waits_to_be_filled_again_counts_once(make: Callable[..., Application], monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from headrace.errors import StreamsError
+from headrace.errors import RetriableError, StreamsError
 from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Partition, Ranges
@@ -13,8 +13,14 @@ from headrace.streams.engine.source import Partition, Ranges
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+CREATE_INTERNAL_TOPICS = "`headrace streams init` creates internal topics; what they held is lost."
+"""What to do about missing topics."""
 FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag", "rows-read", "block-cache-usage")
 """The metrics of a sub-topology."""
+
+
+class NotCommittedError(RetriableError):
+    """A transaction was certainly not committed; its batch can be run again."""
 
 
 class Cluster(Protocol):
@@ -65,12 +71,16 @@ class BatchTransactions(Protocol):
         ...
 
     def commit(self, runtime: TaskRuntime, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-        """Commit the results of a batch together with its offsets."""
+        """Commit the results of a batch together with its offsets. Raises NotCommittedError; after every other error the
+        transaction may have been committed.
+        """
         ...
 
 
 def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapping[str, str]) -> dict[Partition, int]:
-    """The first offsets of partitions without a committed one. reset: policies by topic. Raises StreamsError for `none`."""
+    """The first offsets of partitions without a committed one. reset: policies by topic. Raises StreamsError for `none`, and
+    RetriableError for a topic that does not exist any more.
+    """
     fresh = {p: reset.get(p[0], "earliest") for p in partitions}
     offsets: dict[Partition, int] = {}
     for reset_policy in {
@@ -78,5 +88,8 @@ def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapp
     }:
         offsets |= cluster.offsets([p for p, policy in fresh.items() if policy == reset_policy], reset_policy)
     if missing := [p for p in fresh if p not in offsets]:
-        raise StreamsError(f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none.")
+        (topic, partition), policy = missing[0], fresh[missing[0]]
+        if policy == "none":
+            raise StreamsError(f"There is no committed offset for {topic}-{partition}, and auto.offset.reset is none.")
+        raise RetriableError(f"The partition {topic}-{partition} is missing. {CREATE_INTERNAL_TOPICS}")
     return offsets

@@ -31,6 +31,7 @@ from headrace.streams.engine.store_reader import StoreReader
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.engine.transactions import TransactionPerBatch
+from headrace.streams.nodes import SinkNode
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -127,7 +128,7 @@ class KafkaCluster:
         """The transactions of a sub-topology's batches; None if they are written at least once."""
         if self._config.processing_guarantee == AT_LEAST_ONCE:
             return None
-        return TransactionPerBatch(self._config.application_id, subtopology, self._is_active)
+        return TransactionPerBatch(self._config.application_id, subtopology, self._is_active, self._admin.partition_counts)
 
     def _is_active(self) -> bool:
         return self._generation is not None and self._generation == self._instances.generation
@@ -261,8 +262,8 @@ class Engine:
     def _all_locked(self, deleted_topics: frozenset[str] = frozenset()) -> Iterator[None]:
         """Hold the locks of all tasks, so that no batch runs.
 
-        deleted_topics: batches of tasks that write to them are cancelled, because a producer would wait for these topics until
-        `delivery.timeout.ms` is over.
+        deleted_topics: batches whose producer would wait for them are cancelled: until `delivery.timeout.ms` where it writes to
+        them, until `max.block.ms` where it commits offsets of them.
         """
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         with ExitStack() as locks:
@@ -271,7 +272,7 @@ class Engine:
                 while not lock.acquire(timeout=_POLL_S):
                     if time.monotonic() > deadline:
                         raise RetriableError(f"A batch has not come to its end in {_LOCK_TIMEOUT_S:g} s.")
-                    if deleted_topics & (task.sinks | {changelog.topic for changelog in task.state.logs.values()}):
+                    if deleted_topics & _topics_of_producer(task):
                         task.state.runtime.cancel_at_once()
                 locks.callback(lock.release)
             yield
@@ -353,6 +354,14 @@ class Engine:
             return self._stopping.wait(backoff.failed())
 
         return retry_until(alone, self._timeout_s, backoff.first_s, may_help, wait)
+
+
+def _topics_of_producer(task: StreamTask) -> set[str]:
+    """The topics of a task's producer: those with fixed names that it writes to, and those whose offsets it commits."""
+    fixed = (node.topic for node in task.program.nodes if isinstance(node, SinkNode))
+    sinks = {task.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
+    read = set() if task.transactions is None else {topic for topic, _ in task.partitions}
+    return sinks | read | {changelog.topic for changelog in task.state.logs.values()}
 
 
 @contextmanager

@@ -33,6 +33,16 @@ def encode(
     return json.dumps({"n": number, **{key: part for key, part in parts.items() if part is not None}})
 
 
+def batch_number(metadata: OffsetMetadata) -> int:
+    """The number of the last batch; 0 if there is none."""
+    return max((int(fields["n"]) for fields in metadata.values()), default=0)
+
+
+def decoded(committed: Mapping[Partition, tuple[int, str]]) -> OffsetMetadata:
+    """The metadata of committed offsets."""
+    return {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
+
+
 def require_same_stores(metadata: OffsetMetadata, now: Mapping[str, str]) -> None:
     """Compare what the stores hold now, by name, with what they held when offsets were committed. Raises StreamsError."""
     before: dict[str, str] = {}

@@ -101,8 +101,6 @@ class TaskRuntime:
         self._socket = ""
         self.following = False
         """Whether records are fetched ahead, from where the next batch begins."""
-        self.cancelled_at_once = False
-        """Whether the last batch was ended by `cancel_at_once`."""
         if state_dir is not None:
             Path(state_dir).mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="headrace-streams-", dir=state_dir)
@@ -230,8 +228,12 @@ class TaskRuntime:
         self._java.fence(transactional_id)
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
-        """Commit the results of the batch together with the offsets of a group."""
+        """Commit the results of the batch together with the offsets of a group. After an error `fence` has to be called first."""
         self._java.commit(group, _lines((*partition, *committed) for partition, committed in offsets.items()))
+
+    def may_be_committed(self) -> bool:
+        """Whether the last `commit`, even if it failed, may have committed the transaction."""
+        return self._java.mayBeCommitted()
 
     def can_write(self) -> bool:
         """Whether a failed batch has left no open transaction."""
@@ -254,7 +256,6 @@ class TaskRuntime:
         ranges: of inputs without `set_input`: input, topic, partition, first offset, and the one after the last. Raises
         RecordFailedError if a record failed and writes are deferred; Py4J's errors for everything else.
         """
-        self.cancelled_at_once = False
         try:
             self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
         except Exception as error:
@@ -288,12 +289,11 @@ class TaskRuntime:
             self._java.forget(topic)
 
     def cancel(self) -> None:
-        """Abort the running batch with an error."""
+        """Abort the running batch with an error, also while its transaction is being committed."""
         self._java.cancel(False)
 
     def cancel_at_once(self) -> None:
         """Abort the running batch without waiting for brokers: its transaction stays open until the next one begins."""
-        self.cancelled_at_once = True
         self._java.cancel(True)
 
     def results_bytes(self) -> bytes:

@@ -8,7 +8,6 @@ Exactly once: a batch and the offsets after it are one transaction, so that no b
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.engine import dead_letters, offset_metadata
 from headrace.streams.engine.batch_ranges import BatchRanges
-from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, first_offsets
+from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, NotCommittedError, first_offsets
 from headrace.streams.engine.context import Context, StateManager, StreamTimes
 from headrace.streams.engine.exception_handlers import ExceptionHandlers
 from headrace.streams.engine.flows import Flow
@@ -30,7 +29,7 @@ from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.engine.restore import StoreRestore
 from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch, is_volatile
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReader, log_skipped
-from headrace.streams.nodes import SinkNode, SourceNode
+from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,12 +78,6 @@ class StreamTask:
     _ends: Mapping[Partition, int] = field(default_factory=dict)  # at the beginning
     _ask_offsets_at: float = 0.0  # when to request end offsets from brokers if no records have come
 
-    @property
-    def sinks(self) -> set[str]:
-        """The topics with fixed names that it writes to, on the cluster."""
-        fixed = (node.topic for node in self.program.nodes if isinstance(node, SinkNode))
-        return {self.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
-
     def prepare(self) -> None:
         """Plan the nodes without records: creates the stores, and finds what Spark refuses. Raises StreamsError."""
         self._context, self._program_job = self._planned(), None
@@ -99,12 +92,11 @@ class StreamTask:
         """Read the committed offsets, restore the stores, and run an interrupted batch again. Raises StreamsError."""
         if self.transactions is not None:
             self.transactions.begin(self.state.runtime)
-        self._commit_unknown, self._unfinished = False, {}
         committed = self.cluster.committed(self.partitions)
         first = first_offsets(self.cluster, [p for p in self.partitions if p not in committed], self.reset)
-        metadata = {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
+        metadata = offset_metadata.decoded(committed)
         self.positions = first | {partition: offset for partition, (offset, _) in committed.items()}
-        self.number = max((int(fields["n"]) for fields in metadata.values()), default=0)
+        self.number, self._unfinished = offset_metadata.batch_number(metadata), {}
         self._pending = {p: (self.positions[p], int(fields["to"])) for p, fields in metadata.items() if "to" in fields}
         self.state.set_stream_times(offset_metadata.stream_times(metadata))
         offset_metadata.require_filled(metadata, self.state)
@@ -117,6 +109,7 @@ class StreamTask:
         for store, topic in self.source_changelogs.items():
             source = next(node for node in self.program.sources if topic in self.topics[node.name])
             stores.from_source(store, topic, self.positions, lambda raw, source=source: self.source_reader.flow(source, raw, 0))
+        self._commit_unknown = False  # not before: a recovery that has failed half-way has to begin again
         if self._pending:
             log.info("An interrupted batch is run again", subtopology=self.program.number, batch=self.number)
             ranges, self._pending = self._pending, {}
@@ -128,10 +121,10 @@ class StreamTask:
         Raises RetriableError for a transient failure: the next call runs the same batch again. After any other error the stores
         may hold half of a batch: the caller has to `recover` first.
         """
+        if self.transactions is not None and not (self._commit_unknown or self.state.runtime.can_write()):
+            self._begin_transactions_again(self.transactions)
         if self._commit_unknown:
             self.recover()
-        elif self.transactions is not None and not self.state.runtime.can_write():  # a batch was cancelled at once
-            self.transactions.begin(self.state.runtime)
         ends = self.cluster.ends(self.state.runtime, self._starts())
         ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
         now = time.monotonic()
@@ -156,6 +149,13 @@ class StreamTask:
         self.metrics["batch-ms-total"] += self.metrics["batch-ms"]
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
+
+    def _begin_transactions_again(self, transactions: BatchTransactions) -> None:
+        """Write again after a transaction that was not committed, unless another instance has committed batches since."""
+        transactions.begin(self.state.runtime)
+        self._commit_unknown = True  # also if brokers do not say what is committed
+        last = offset_metadata.batch_number(offset_metadata.decoded(self.cluster.committed(self.partitions)))
+        self._commit_unknown = last > self.number - bool(self._unfinished)
 
     def is_punctuation_due(self) -> bool:
         """Whether a batch without records has to run, because a punctuation of a processor is due."""
@@ -186,7 +186,9 @@ class StreamTask:
         ends = dict(self._ends)
         for partition, end in (entry for task in tasks for entry in task.state.runtime.written_offsets().items()):
             ends[partition] = max(end, ends.get(partition, 0))
-        return {p[0] for p in self.partitions if p[0] in topics and (p in self._unfinished or ends.get(p, 0) > self.positions[p])}
+        for partition, (start, end) in self._unfinished.items():
+            ends[partition] = max(end if end > start else 0, ends.get(partition, 0))
+        return {p[0] for p in self.partitions if p[0] in topics and ends.get(p, 0) > self.positions[p]}
 
     def earliest_offsets(self, topics: Collection[str]) -> dict[Partition, int]:
         """The earliest offsets of recreated internal topics; changes nothing."""
@@ -368,9 +370,6 @@ class StreamTask:
             if self.transactions is not None:
                 self._commit_once(self.transactions, stream_times, ranges)
             self._apply_results(stream_times, job is not self._dead_letter_job)
-        except BaseException:
-            self._commit_unknown |= self.transactions is not None and not (runtime.can_write() or runtime.cancelled_at_once)
-            raise
         finally:
             runtime.end()
         self.positions.update({p: end for p, (_, end) in ranges.items()})
@@ -383,8 +382,8 @@ class StreamTask:
         offsets = {p: (offset, self._offset_metadata(p, stream_times=stream_times)) for p, offset in after.items()}
         try:
             transactions.commit(self.state.runtime, offsets)
-        except BaseException:
-            self._commit_unknown = True
+        except BaseException as error:
+            self._commit_unknown = not isinstance(error, NotCommittedError)
             raise
 
     def _apply_results(self, stream_times: StreamTimes, shows: bool) -> None:

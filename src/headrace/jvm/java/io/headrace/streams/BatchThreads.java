@@ -31,6 +31,7 @@ import scala.Option;
 final class BatchThreads {
     private static final AtomicLong ATTEMPTS = new AtomicLong(1L << 40); // no task of Spark's scheduler has such a number
     private static final long PAGE_BYTES = 256L << 10; // a task may have 8,192 of them
+    static final String CANCELLED = "The batch was cancelled"; // as headrace.spark.failure
     private static ExecutorService threads;
 
     private final Map<Thread, TaskContextImpl> running = new HashMap<>();
@@ -92,7 +93,7 @@ final class BatchThreads {
     /** Abort the running batch. atOnce: its writes are given up without waiting for brokers. */
     synchronized void cancel(boolean atOnce) {
         cancelledAtOnce = atOnce;
-        fail(new TaskKilledException("The batch was cancelled"));
+        fail(new TaskKilledException(CANCELLED));
     }
 
     /** Whether the last batch was cancelled at once. */

@@ -105,7 +105,7 @@ final class ProcessorServer {
     /** The partitions that a piece has, as a node knows them: the time, then of each partition its number, stream time and schedules. */
     private void begin(DataInputStream in, DataOutputStream out) throws IOException {
         String node = text(in);
-        List<Integer> partitions = runtime.pieces().partitionsOf(in.readInt());
+        List<Integer> partitions = runtime.pieces.partitionsOf(in.readInt());
         out.writeLong(runtime.clocks().now());
         out.writeInt(partitions.size());
         for (int partition : partitions) {

@@ -41,6 +41,8 @@ final class RecordWriter implements Callback {
     private final Set<String> large = ConcurrentHashMap.newKeySet(); // topics that have got one larger than a batch
     private final Map<TopicPartition, Long> ends = new ConcurrentHashMap<>(); // of what this batch has written, as acknowledged
     private volatile Exception failure;
+    private boolean commits;
+    private volatile boolean mayBeCommitted;
 
     RecordWriter(Map<String, Object> settings) {
         producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
@@ -70,6 +72,8 @@ final class RecordWriter implements Callback {
     /** Begin a transaction, if this is what it writes in; whether it is. */
     boolean begin() {
         failure = null;
+        commits = false;
+        mayBeCommitted = false;
         ends.clear();
         large.clear();
         if (transactional) {
@@ -80,12 +84,22 @@ final class RecordWriter implements Callback {
 
     /** Commit the transaction with offsets of a group. */
     void commit(String group, Map<TopicPartition, OffsetAndMetadata> offsets) {
+        commits = true;
         producer.sendOffsetsToTransaction(offsets, new ConsumerGroupMetadata(group));
+        mayBeCommitted = true;
         producer.commitTransaction();
+    }
+
+    /** Whether the transaction has been committed, or a commit was begun whose outcome is unknown. */
+    boolean mayBeCommitted() {
+        return mayBeCommitted;
     }
 
     /** Abort the transaction; false: this writer cannot be used any more. */
     boolean abort() {
+        if (commits) { // the producer would wait once more for what its commit has failed with
+            return false;
+        }
         try {
             if (transactional) {
                 producer.abortTransaction();

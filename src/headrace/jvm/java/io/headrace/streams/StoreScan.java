@@ -36,7 +36,7 @@ final class StoreScan implements Iterator<InternalRow> {
     public boolean hasNext() {
         while (!closed && rows.isValid()) {
             int partition = ByteBuffer.wrap(rows.key()).getInt();
-            if (runtime.pieces().of(partition) == piece) {
+            if (runtime.pieces.of(partition) == piece) {
                 return true;
             }
             rows.seek(ByteBuffer.allocate(4).putInt(partition + 1).array());

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -30,13 +29,14 @@ public final class TaskRuntime {
     final StateStores stores;
     private final String id = UUID.randomUUID().toString().substring(0, 8);
     private final SparkContext spark;
-    private final BatchPieces pieces;
+    final BatchPieces pieces;
     private final BatchInputs inputs;
     private final Map<String, Object> producers;
     private final StreamClocks clocks;
     private final Map<TopicPartition, Long> written = new ConcurrentHashMap<>(); // by complete batches, the offset after the last
     private final BatchThreads threads;
     private RecordWriter writer;
+    private final TransactionCommit commit = new TransactionCommit();
     private ProcessorServer processors;
     private Map<String, Integer> limits; // of changelogs, bytes of a record; null: a batch is written while it is computed
     private volatile List<String> failure = List.of(); // exception, message, stack trace
@@ -144,15 +144,15 @@ public final class TaskRuntime {
 
     /** Commit what the batch has written with offsets of a group: lines of topic, partition, offset and text. */
     public void commit(String group, String offsets) {
-        Map<TopicPartition, OffsetAndMetadata> found = new HashMap<>();
-        for (String[] one : BatchInputs.lines(offsets)) {
-            // librdkafka, when it gives the text back, reads on to the next zero byte.
-            found.put(BatchInputs.partition(one, 0), new OffsetAndMetadata(Long.parseLong(one[2]), one[3] + "\0"));
-        }
-        writer.commit(group, found);
+        commit.run(writer, group, offsets, this::abandon);
     }
 
-    /** Whether a batch that failed has left nothing open. */
+    /** Whether the transaction of the last commit may have been committed, as its last step was begun. */
+    public boolean mayBeCommitted() {
+        return commit.mayBeCommitted();
+    }
+
+    /** Whether a failed batch has left no open transaction; else `fence` has to be called first. */
     public synchronized boolean canWrite() {
         return writer != null;
     }
@@ -285,9 +285,10 @@ public final class TaskRuntime {
         written.keySet().removeIf(partition -> partition.topic().equals(topic));
     }
 
-    /** Abort the running batch with an error. atOnce: the transaction is not aborted, as the producer may wait for brokers then. */
+    /** Abort the running batch, or its commit, with an error. atOnce: the transaction is not aborted, which may wait for brokers. */
     public void cancel(boolean atOnce) {
         threads.cancel(atOnce);
+        commit.cancel();
     }
 
     /** Nothing of a failed batch may arrive later; what it has read is read again. */
@@ -366,10 +367,6 @@ public final class TaskRuntime {
             return new StoreScan(stores.iterator(name.substring(STORE.length())), this, piece, context);
         }
         return inputs.rows(name, piece, context);
-    }
-
-    BatchPieces pieces() {
-        return pieces;
     }
 
     List<InternalRow> kept(String name, int piece) {
