@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder, TimeWindows, Topology
+import pytest
+
+from headrace.errors import TopologyError
+from headrace.streams import JoinWindows, Materialized, Serdes, SlidingWindows, StreamsBuilder, TimeWindows, Topology
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.build import written_topics
 from headrace.streams.internal_topics import derive
@@ -38,6 +41,14 @@ def test_an_aggregation_says_what_where_and_in_which_windows():
     assert (store.retention_ms, store.window_size_ms, store.key_serde, store.value_serde) == (
         3_600_000, 300_000, Serdes.string(), Serdes.long(),
     )  # fmt: skip
+
+
+def test_sliding_windows_of_no_length_are_described_and_not_run():
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(0, 5)).count()
+    assert "KSTREAM-AGGREGATE-0000000002" in builder.draft().describe()
+    with pytest.raises(TopologyError, match=r"KSTREAM-AGGREGATE-0000000002: Window endMs must be greater than window startMs\."):
+        builder.build()
 
 
 def test_a_join_says_which_records_may_remain_alone():

@@ -10,6 +10,7 @@ from headrace.streams.nodes import Node, ProcessorNode, SinkNode
 from headrace.streams.processor_groups import owns_store, processor_groups
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
+from headrace.streams.windows import SlidingWindows
 
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge
 _DERIVED = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
@@ -23,6 +24,11 @@ def require_supported(topology: Topology) -> None:
         if isinstance(node, SinkNode) and node.produced.partitioner is not None and not isinstance(node.topic, str):
             raise TopologyError(f"{node.name}: a partitioner needs a topic with a fixed name.")
     for node in _processors(topology):
+        windows = node.operation.windows if isinstance(node.operation, ops.StreamAggregate) else None
+        if isinstance(windows, SlidingWindows) and windows.difference_ms == 0:  # which ends Kafka Streams at the first record
+            raise TopologyError(
+                f"{node.name}: Window endMs must be greater than window startMs. Its sliding windows have a time difference of 0."
+            )
         if isinstance(node.operation, ops.UserProcessor) and topology.global_stores.keys() & set(node.stores):
             raise TopologyError(
                 f"{node.name} fills the global store {node.stores[0]}, which processors do not do here: global_table puts each "
