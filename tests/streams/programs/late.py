@@ -147,6 +147,13 @@ def late_records_meet_within_a_window_of_one_direction(b: StreamsBuilder) -> Non
     s.filter(ROW).join(s.filter_not(ROW), BOTH, windows).to("out")
 
 
+@case(UNCACHED, input=CROSSED)
+def late_records_of_a_stream_that_meets_itself_are_rows(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    windows = JoinWindows.of_time_difference_and_grace(millis(9), millis(20))
+    s.join(s, BOTH, windows).to_table().to_stream().to("out")
+
+
 @case(UNCACHED, input=SPARSE)
 def windows_that_slide_and_have_expired(b: StreamsBuilder) -> None:
     w = b.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(millis(6), millis(4)))

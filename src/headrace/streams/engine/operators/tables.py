@@ -28,6 +28,8 @@ def source(context: Context, node: str, store: str, materialized: bool, records:
     from pyspark.sql import functions as F
 
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
+    if records.ordered == "not":  # every record is a change, or a version, that may be passed on
+        frame = frame.sortWithinPartitions("p", *records.order())
     if materialized and context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, frame)
     if not materialized:
