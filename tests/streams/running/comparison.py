@@ -41,8 +41,8 @@ def at_any_time(results: list[Rows]) -> Rows:
 
 
 def not_really_alone(ours: list[Rows], kafka: list[Rows]) -> list[tuple]:
-    """Of left and outer joins: what differs, but for records that Kafka Streams passes on alone at once because they are late,
-    and which meet others later (docs/parity.md).
+    """Of left and outer joins: what differs, but for records that one of the two passes on alone although they meet others later:
+    Kafka Streams at once because they are late, headrace earlier because their time is over (docs/parity.md).
     """
     mine, theirs = (Counter(tuple(row) for rows in results for row in rows) for results in (ours, kafka))
     met = list(mine)
@@ -55,7 +55,7 @@ def not_really_alone(ours: list[Rows], kafka: list[Rows]) -> list[tuple]:
             return True
         return right != value and any(other.endswith(f"-{right}") and not other.startswith("null-") for other in same)
 
-    return [*(mine - theirs), *(row for row in theirs - mine if not meets(row))]
+    return [row for row in (*(mine - theirs), *(theirs - mine)) if not meets(row)]
 
 
 def differ(name: str, ours: list[Rows], kafka: list[Rows]) -> bool:
