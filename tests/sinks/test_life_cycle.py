@@ -49,6 +49,15 @@ def test_a_sink_resumes_at_the_committed_offsets(cluster: Cluster, sink: Make, t
     assert list(file.parent.iterdir()) == [file], "nothing is left beside it"
 
 
+def test_a_sink_waits_for_its_topic(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
+    topic = topic_name("later")
+    one = sink(FILE, topics=topic, file=str(file), value_converter=STRING, consumer_override_allow_auto_create_topics="false")
+    one.await_states("RUNNING", "RUNNING")
+    cluster.create(topic)
+    cluster.produce(topic, [record(None, b"first")])
+    await_lines(file, ["first"])
+
+
 def test_offsets_are_altered_while_the_sink_is_stopped(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
     topic = topic_name("again")
     cluster.create(topic, partitions=2)

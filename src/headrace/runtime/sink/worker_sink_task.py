@@ -14,6 +14,7 @@ from headrace.converters.base import Writers
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, advanced, by_topic
+from headrace.retry import Backoff
 from headrace.runtime import plugin_instances
 from headrace.runtime.delivery import Routing
 from headrace.runtime.feed_plans import sink_plans
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_MISSING_TOPICS_CHECK_S = 5.0  # interval of checks for missing topics
+_FIRST_CHECK_S, _MISSING_TOPICS_CHECK_S = 0.1, 5.0
+"""Pauses between checks for missing topics: they double up to the latter while there is nothing to read."""
 
 
 class WorkerSinkTask:
@@ -51,6 +53,7 @@ class WorkerSinkTask:
         self._commits = commits(plan, ports)
         self._run: QueryRun | FeedRun | None = None
         self._ended_feed_batches = 0  # `batches` of feeds that have ended
+        self._missing_topics = Backoff(_FIRST_CHECK_S, _MISSING_TOPICS_CHECK_S)
         plugin_instances.follow(ports.recorder, (plan.connector, plan.task), plan.stages, plan.all_converters)
 
     @property
@@ -74,14 +77,13 @@ class WorkerSinkTask:
             if letters is not None:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
         share = self._partitions.assigned()
-        check_interval_s = (
-            min(self._plan.check_interval_s, _MISSING_TOPICS_CHECK_S)
-            if share.waiting or not share.partitions
-            else self._plan.check_interval_s
-        )
         self._ports.recorder.record(Assigned(len(share.partitions)))
         if not share.partitions:
-            return check_interval_s
+            return min(self._plan.check_interval_s, self._missing_topics.failed())
+        self._missing_topics.succeeded()
+        check_interval_s = (
+            min(self._plan.check_interval_s, _MISSING_TOPICS_CHECK_S) if share.waiting else self._plan.check_interval_s
+        )
         start = self._partitions.start(share.partitions)
         if start.looked_up:  # before the first batch, so that a restart does not look up a later end
             self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
