@@ -145,6 +145,17 @@ def test_an_artifact_that_the_wheel_lacks_is_said():
         jars.wheel_jar("nonesuch")
 
 
+def test_a_jar_of_the_wheel_is_copied_without_its_signature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    for artifact in ("janino", "commons-compiler"):
+        with zipfile.ZipFile(jars.wheel_jar(artifact)) as signed, zipfile.ZipFile(jars.unsigned_jar(artifact)) as copy:
+            assert copy.testzip() is None
+            left_out = set(signed.namelist()) - set(copy.namelist())
+            assert all(name.startswith("META-INF/") for name in left_out)
+            assert any(name.endswith(".SF") for name in left_out)
+            assert not any(name.endswith((".SF", ".DSA", ".RSA")) for name in copy.namelist())
+
+
 def test_the_extension_jar_holds_every_class():
     with zipfile.ZipFile(jars.extension_jar()) as jar:
         compiled = {name.removesuffix(".class") for name in jar.namelist()}

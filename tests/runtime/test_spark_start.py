@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace.runtime import spark_start
 
@@ -18,3 +20,12 @@ def test_one_start_is_one_attempt(monkeypatch: pytest.MonkeyPatch):
         spark_start.start(settings)
     assert sorted(attempts.get(timeout=120)["spark.x"] for _ in "12") == ["1", "2"]
     assert attempts.empty()
+
+
+def test_the_first_chain_is_compiled(spark: SparkSession):
+    jvm: Any = spark._jvm
+    metric = jvm.org.apache.spark.metrics.source.CodegenMetrics
+    before = metric.METRIC_COMPILATION_TIME().getCount()
+    spark_start.first_chain(spark)
+    spark_start.first_chain(spark)
+    assert metric.METRIC_COMPILATION_TIME().getCount() <= before + 1  # once, or it was before

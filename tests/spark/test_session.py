@@ -18,6 +18,7 @@ from headrace.spark import session
 def without_jars(monkeypatch: pytest.MonkeyPatch) -> None:
     """No jar is fetched."""
     monkeypatch.setattr(session, "jars", lambda conf: [])
+    monkeypatch.setattr(session, "compiler_jars", lambda: [Path("janino.jar")])
     monkeypatch.setattr(session, "driver_jars", lambda: [Path("clients.jar"), Path("headrace.jar")])
     monkeypatch.setattr(session, "using", lambda name: [])
 
@@ -35,17 +36,17 @@ def test_executors_elsewhere_take_large_messages(conf: Mapping[str, str], size: 
 CLUSTER = {"spark.master": "spark://host:7077"}
 
 
-@pytest.mark.parametrize(("conf", "class_path", "jars"), [
-    ({}, "clients.jar:headrace.jar", None),
-    ({"spark.jars": "my.jar", "spark.driver.extraClassPath": "/etc/spark"}, "clients.jar:headrace.jar:/etc/spark", "my.jar"),
-    (CLUSTER, "clients.jar:headrace.jar", "clients.jar,headrace.jar"),
-    (CLUSTER | {"spark.jars": "my.jar"}, "clients.jar:headrace.jar", "my.jar,clients.jar,headrace.jar"),
+@pytest.mark.parametrize(("conf", "own", "jars"), [
+    ({}, "", None),
+    ({"spark.jars": "my.jar", "spark.driver.extraClassPath": "/etc/spark"}, ":/etc/spark", "my.jar"),
+    (CLUSTER, "", "clients.jar,headrace.jar"),
+    (CLUSTER | {"spark.jars": "my.jar"}, "", "my.jar,clients.jar,headrace.jar"),
 ])  # fmt: skip
-def test_the_driver_has_headrace_on_its_class_path_and_executors_get_it(
-    conf: Mapping[str, str], class_path: str, jars: str | None
-):
+def test_the_driver_has_headrace_on_its_class_path_and_executors_get_it(conf: Mapping[str, str], own: str, jars: str | None):
     settings = session.settings(conf)
-    assert settings["spark.driver.extraClassPath"] == class_path  # the archive of classes begins with the same
+    assert (
+        settings["spark.driver.extraClassPath"] == f"janino.jar:clients.jar:headrace.jar{own}"
+    )  # the archive of classes begins with the same
     assert settings.get("spark.jars") == jars
 
 

@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from headrace.jvm.jars import extension_jar, home, jars, wheel_jar
+from headrace.jvm.jars import extension_jar, home, jars, unsigned_jar, wheel_jar
 from headrace.jvm.java import find_java
 
 Of = Literal["spark", "broker"]
@@ -26,7 +26,8 @@ def archive(of: Of) -> Path:
 
     Raises SetupError if Java or the jars are missing.
     """
-    class_path = jars("broker") if of == "broker" else [*driver_jars(), *sorted(wheel_jar("ivy").parent.glob("*.jar"))]
+    wheel_jars = sorted(wheel_jar("ivy").parent.glob("*.jar"))
+    class_path = jars("broker") if of == "broker" else [*compiler_jars(), *driver_jars(), *wheel_jars]
     stats = [(jar, jar.stat()) for jar in class_path]
     compared = [find_java().build, *(f"{jar} {stat.st_size} {stat.st_mtime_ns}" for jar, stat in stats)]
     digest = hashlib.sha256("\n".join(compared).encode()).hexdigest()[:12]
@@ -39,6 +40,14 @@ def driver_jars() -> list[Path]:
     Fetched or compiled on first use; raises SetupError as `headrace.jvm.jars.jars` does.
     """
     return [*jars("spark"), extension_jar()]
+
+
+def compiler_jars() -> list[Path]:
+    """What precedes those in the driver: the compiler of Spark's generated code, which is signed in the PySpark wheel.
+
+    Made on first use; raises SetupError as `headrace.jvm.jars.jars` does.
+    """
+    return [unsigned_jar("commons-compiler"), unsigned_jar("janino")]
 
 
 def using(of: Of) -> list[str]:

@@ -6,6 +6,7 @@ The cache is `$HEADRACE_HOME`, else `headrace` in the user's cache directory:
     jars/<conf>-<hash>/*.jar    one configuration of ivy.xml; <hash> is that of the file, so its change resolves again
     jars/headrace-<hash>.jar    headrace's own Java classes, compiled here
     jars/connect-<hash>.jar     those that run beside Kafka Connect's plugins, never on Spark's class path
+    jars/<name>-unsigned.jar    a signed jar of the PySpark wheel without its signature
 
 Everything appears under its final name by one rename, under a lock between processes, so what is there is whole.
 """
@@ -115,6 +116,21 @@ def wheel_jar(artifact: str) -> Path:
     raise SetupError(f"The jar of {artifact} is not in the installed pyspark ({places or 'none'}); reinstall headrace.")
 
 
+def unsigned_jar(artifact: str, progress: Progress | None = None) -> Path:
+    """A copy of a jar of the PySpark wheel without its signature; made on first use.
+
+    Java verifies each class of a signed jar when it loads it, and leaves it out of its archive (`headrace.jvm.class_archive`).
+    Raises SetupError as `jars()` does.
+    """
+    signed = wheel_jar(artifact)
+    target = home() / "jars" / f"{signed.stem}-unsigned.jar"
+    if not target.is_file():
+        with claimed(target, progress) as partial:
+            if partial:
+                _copy_unsigned(signed, partial)
+    return target
+
+
 def retrieve(conf: str, into: Path, progress: Progress, module: Path) -> None:
     """Resolve one configuration of an ivy.xml with Ivy, and copy its artifacts into a directory. Raises SetupError."""
     ivy = home() / "ivy"
@@ -164,6 +180,14 @@ def _compile(compiler: str, sources: list[Path], class_path: str, into: Path) ->
         for file in compiled:
             jar.write(file, file.relative_to(classes))
     shutil.rmtree(classes)
+
+
+def _copy_unsigned(signed: Path, into: Path) -> None:
+    """Copy a jar without the signature and the manifest, which has the digests of its classes."""
+    with zipfile.ZipFile(signed) as jar, zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as copy:
+        for entry in jar.infolist():
+            if entry.filename != "META-INF/MANIFEST.MF" and not re.fullmatch(r"META-INF/[^/]+\.(SF|RSA|DSA|EC)", entry.filename):
+                copy.writestr(entry, jar.read(entry))
 
 
 @contextmanager

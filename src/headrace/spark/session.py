@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
-from headrace.jvm.class_archive import driver_jars, using
+from headrace.jvm.class_archive import compiler_jars, driver_jars, using
 from headrace.jvm.jars import jars
 from headrace.jvm.java import find_java
 from headrace.jvm.output import launch
@@ -123,8 +123,9 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     merged.pop(FORMATS, None)
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))
-    own_jars = [str(jar) for jar in driver_jars()]  # first, and on the class path itself: the archive of classes has theirs
-    merged["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, [*own_jars, conf.get("spark.driver.extraClassPath")]))
+    own_jars = [str(jar) for jar in driver_jars()]
+    first = [*map(str, compiler_jars()), *own_jars]  # on the class path itself: the archive of classes has theirs
+    merged["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, [*first, conf.get("spark.driver.extraClassPath")]))
     for_executors = [] if in_driver(master) else own_jars
     if further := [*filter(None, [conf.get("spark.jars")]), *for_executors, *extra_jars]:
         merged["spark.jars"] = ",".join(further)

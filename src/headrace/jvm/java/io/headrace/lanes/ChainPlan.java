@@ -98,6 +98,11 @@ public final class ChainPlan implements Serializable {
         return new ChainPlan(compiled(dataset.queryExecution().executedPlan()), serialize(steps));
     }
 
+    /** Compile it here: Spark keeps what it has compiled, for lanes with equal code. */
+    public void compile() {
+        open();
+    }
+
     /** The same plan with another text in the place of a constant; null if it has no such constant. */
     public ChainPlan withText(String constant, String text) {
         UTF8String before = UTF8String.fromString(constant);
