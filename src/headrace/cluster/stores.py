@@ -8,7 +8,6 @@ from functools import partial
 
 import structlog
 
-from headrace.background import in_background
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, OwnTopic
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
@@ -116,9 +115,8 @@ class WorkerStores:
 
     def stop(self) -> None:
         """Close the stores, after waiting a few seconds for statuses in flight."""
-        for stores in ((self.status, self.offsets, self.config), (self.events.history, self.events.audit)):
-            for stopped in [in_background(store.stop, "store-stop") for store in stores]:  # each ends a poll first
-                stopped.result()
+        for store in (self.status, self.offsets, self.config, self.events):
+            store.stop()
         if self.own_offsets:
             self.own_offsets.stop()
         if self.transactions:

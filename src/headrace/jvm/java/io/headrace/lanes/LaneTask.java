@@ -17,7 +17,6 @@ import org.apache.spark.api.java.function.VoidFunction;
  */
 final class LaneTask implements VoidFunction<Iterator<Integer>> {
     private static final long LOCAL_MS = 200; // between two reports, unless something is urgent
-    private static final long IDLE_MS = 2000; // where there is no feed: who adds one wakes the task
     private static final long REMOTE_MS = 100; // between two questions to a driver in another process
     private static final long LEASE_MS = 30_000; // without an answer for so long, another attempt may have taken over
     private static final int PREPARERS = 8;
@@ -42,18 +41,19 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final Map<Long, Lane> lanes = new LinkedHashMap<>();
         private final Map<String, Entry> entries = new LinkedHashMap<>();
         private final ExecutorService threads;
-        private final Bell bell;
+        private final Object bell;
         private final boolean local;
         private List<Report> reports = new ArrayList<>();
         private long heard;
         private long answeredMs = System.currentTimeMillis();
+        private volatile boolean rung;
 
         Run(long plane, int task, TaskContext context) {
             this.plane = plane;
             this.task = task;
             this.context = context;
             this.local = LanePlugin.isDriver();
-            this.bell = local ? Plane.bell(plane, task) : new Bell();
+            this.bell = local ? Plane.bell(plane, task) : new Object();
             AtomicInteger count = new AtomicInteger();
             this.threads = Executors.newFixedThreadPool(PREPARERS, work -> {
                 Thread thread = new Thread(work, "lanes-" + task + "-" + count.incrementAndGet());
@@ -64,15 +64,26 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
 
         void drive() throws Exception {
             try {
-                long rings = 0;
                 while (exchange()) {
                     context.killTaskIfInterrupted();
-                    rings = bell.await(rings, !local ? REMOTE_MS : entries.isEmpty() ? IDLE_MS : LOCAL_MS);
+                    synchronized (bell) {
+                        if (!rung) {
+                            bell.wait(local ? LOCAL_MS : REMOTE_MS);
+                        }
+                        rung = false;
+                    }
                 }
             } finally {
                 end();
             }
             context.killTaskIfInterrupted();
+        }
+
+        private void ring() {
+            synchronized (bell) {
+                rung = true;
+                bell.notifyAll();
+            }
         }
 
         /** Report, and do what the driver says; returns whether to continue. */
@@ -154,7 +165,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private Lane lane(long id, FeedSpec.Settings settings) {
             Lane lane = lanes.get(id);
             if (lane == null) {
-                lane = new Lane(id, settings, bell::ring);
+                lane = new Lane(id, settings, this::ring);
                 lanes.put(id, lane);
                 lane.start();
             }
@@ -223,7 +234,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                     }
                     if (!lane.isAlive()) {
                         made.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
-                        bell.ring();
+                        ring();
                     }
                 } catch (Throwable e) {
                     if (transaction != null) {
@@ -235,7 +246,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
 
             synchronized void failed(Throwable e) {
                 failure = Report.Failure.of(e);
-                bell.ring();
+                ring();
             }
 
             synchronized void remove() {
