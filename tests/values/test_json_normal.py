@@ -2,35 +2,18 @@
 
 import json
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP
 from headrace.values.sql import lit
+from tests.transforms.test_properties import BATCHED
 from tests.values.test_schema import INTEGERS, SCHEMAS, TEXT
 
-BATCHED = settings(
-    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[
-        HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.large_base_example
-    ],
-)  # fmt: skip
 NUMBERS = ["0", "-0", "00", "-1", "127", "128", "-129", "32768", "2147483648", "999999999999999999", "9223372036854775807", "1e3"]
 FRACTIONS = [
-    "-0.0",
-    "0.0",
-    "1.0",
-    "1.50",
-    "1",
-    "1.0E10",
-    "1e10",
-    "0.1",
-    "3.4028235E38",
-    "-4.9E-324",
-    "123456789.125",
-    "-",
-    "1.0.",
-]
+    "-0.0", "0.0", "1.0", "1.50", "1", "1.0E10", "1e10", "0.1", "3.4028235E38", "-4.9E-324", "123456789.125", "-", "1.0.",
+]  # fmt: skip
 TEXTS = ['"a"', '"é"', '"🙂"', '"\\u0041"', '"\\n"', '"\x7f"', '""', '"a', "''", '"="', '"AAE="']
 ODD = st.sampled_from([*NUMBERS, *FRACTIONS, *TEXTS, "null", "true", "false", "tru", "[]", "{}", "[1,]", "[ ]", "", " 1", "1 "])
 
@@ -61,7 +44,7 @@ def written(schema):
 CASES = SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema.text()), written(schema), st.sampled_from(["", "d", "n", "nd"])))
 
 
-@BATCHED
+@settings(BATCHED, max_examples=4)
 @given(st.lists(CASES, min_size=60, max_size=120))
 def test_a_text_that_is_not_parsed_is_what_parsing_would_give(spark, cases):
     rows = ", ".join(f"({lit(schema)}, {lit(text)}, {lit(mode)})" for schema, text, mode in cases)

@@ -116,7 +116,7 @@ def wheel_jar(artifact: str) -> Path:
     raise SetupError(f"The jar of {artifact} is not in the installed pyspark ({places or 'none'}); reinstall headrace.")
 
 
-def unsigned_jar(artifact: str, progress: Progress | None = None) -> Path:
+def unsigned_jar(artifact: str) -> Path:
     """A copy of a jar of the PySpark wheel without its signature; made on first use.
 
     Java verifies each class of a signed jar when it loads it, and leaves it out of its archive (`headrace.jvm.class_archive`).
@@ -125,7 +125,7 @@ def unsigned_jar(artifact: str, progress: Progress | None = None) -> Path:
     signed = wheel_jar(artifact)
     target = home() / "jars" / f"{signed.stem}-unsigned.jar"
     if not target.is_file():
-        with claimed(target, progress) as partial:
+        with claimed(target, None) as partial:
             if partial:
                 _copy_unsigned(signed, partial)
     return target

@@ -100,9 +100,9 @@ class CompileContext:
     @contextmanager
     def reported_for(self, step: str) -> Iterator[None]:
         """Faults that are reported inside are those of another step, which Kafka Connect runs later: `output.headers`."""
-        self._reported_for = step
+        outer, self._reported_for = self._reported_for, step
         yield
-        self._reported_for = None
+        self._reported_for = outer
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

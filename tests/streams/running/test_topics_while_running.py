@@ -117,6 +117,12 @@ def test_in_automatic_mode_topics_are_put_right_and_nothing_is_lost(make: Callab
         assert any(sentence in event for event in said), said
 
 
+def await_unread_records_lost(app: Application, streams: KafkaStreams) -> None:
+    """Wait until the application ends with the sentence about a repartition topic that was deleted before all was read."""
+    assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+    assert f"were deleted with records that had not been read: {app.repartition}. They have been created" in str(streams.error)
+
+
 def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_silence(
     make: Callable[..., Application], monkeypatch
 ):
@@ -130,10 +136,7 @@ def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_sil
         app.send("b")
         wait_until(lambda: app.cluster.size(app.repartition) == 2, WAIT_S, "the record waits")
         app.cluster.admin.delete([app.repartition])
-        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
-        assert f"were deleted with records that had not been read: {app.repartition}. They have been created" in str(
-            streams.error
-        )
+        await_unread_records_lost(app, streams)
     with app.running():
         app.send("a")
         app.await_results({"a": 2})
@@ -241,10 +244,7 @@ def test_exactly_once_records_whose_topic_goes_away_before_they_are_committed_ar
         app.await_results({"a": 1})
         with commit_of_a_topic_that_is_gone(app, streams, monkeypatch, app.repartition):
             app.send("b")
-        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
-        assert f"were deleted with records that had not been read: {app.repartition}. They have been created" in str(
-            streams.error
-        )
+        await_unread_records_lost(app, streams)
     with app.running():
         app.send("a")
         app.await_results({"a": 2})

@@ -58,20 +58,11 @@ public final class JsonEnvelope {
         byte[][] unknown = recent;
         for (int i = 0; i < unknown.length; i++) {
             byte[] payload = payload(json, unknown[i]);
-            if (payload != null && !isKnown(unknown[i], known)) {
+            if (payload != null) {
                 return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(unknown[i]), null);
             }
         }
         return parsed(json, known);
-    }
-
-    private static boolean isKnown(byte[] schema, byte[][] known) {
-        for (int id = 0; id < known.length; id++) {
-            if (Arrays.equals(known[id], schema)) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** The payload, if the text is the schema and a payload as JsonConverter writes them; null if that has to be parsed. */
@@ -170,13 +161,24 @@ public final class JsonEnvelope {
         if (members != 2 || schema == null || payload == null) {
             return row(null, null, null, NO_ENVELOPE);
         }
-        for (int id = 0; id < known.length; id++) {
-            if (Arrays.equals(known[id], schema)) {
-                return row(Integer.valueOf(id), payload, null, null);
+        int id = place(schema, known);
+        if (id >= 0) {
+            return row(Integer.valueOf(id), payload, null, null);
+        }
+        if (place(schema, recent) < 0) {
+            remember(schema);
+        }
+        return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
+    }
+
+    /** The place of a schema among some, -1 if it is not there. */
+    private static int place(byte[] schema, byte[][] schemas) {
+        for (int i = 0; i < schemas.length; i++) {
+            if (Arrays.equals(schemas[i], schema)) {
+                return i;
             }
         }
-        remember(schema);
-        return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
+        return -1;
     }
 
     private static synchronized void remember(byte[] schema) {

@@ -41,8 +41,9 @@ public final class JsonNormal {
     private static final Memo SCHEMAS = new Memo() {
         Object make(String schema) {
             try {
-                NormalJson asWritten = NormalJson.of(MAPPER.readTree(schema));
-                return new Wanted(linked(MAPPER.readTree(schema), null), asWritten);
+                JsonNode tree = MAPPER.readTree(schema);
+                NormalJson asWritten = NormalJson.of(tree); // before the tree is linked, which may make circles
+                return new Wanted(linked(tree, null), asWritten);
             } catch (IOException e) {
                 throw new IllegalArgumentException(e);
             }

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * case. Where that is not certain (spaces, escapes, members in another order, maps, bytes, decimals) it says no.
  */
 final class NormalJson {
-    private static final long INT_DIGITS = 18; // of numbers that fit into a long whatever they are
+    private static final int SURE_DIGITS = 18; // a number of so many fits into a long
     private static final String LOGICAL = "org.apache.kafka.connect.data.";
 
     private final String type;
@@ -155,11 +155,11 @@ final class NormalJson {
         int first = negative ? from + 1 : from;
         int at = first;
         long number = 0;
-        while (at < json.length && json[at] >= '0' && json[at] <= '9' && at - first <= INT_DIGITS) {
+        while (at < json.length && json[at] >= '0' && json[at] <= '9' && at - first <= SURE_DIGITS) {
             number = 10 * number + json[at] - '0';
             at++;
         }
-        boolean sure = at > first && at - first <= INT_DIGITS && number <= most;
+        boolean sure = at > first && at - first <= SURE_DIGITS && number <= most;
         boolean zeros = at > first && json[first] == '0' && (negative || at - first > 1);
         return sure && !zeros && !isOfNumber(json, at) ? at : -1;
     }
