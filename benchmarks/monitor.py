@@ -19,7 +19,8 @@ from benchmarks.process import BenchmarkError
 from headrace.config.java_pattern import java_regex
 from headrace.connectors.kafka_source.monitor import PartitionMonitor, TopicMonitorSettings
 from headrace.embedded import Broker
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
+from headrace.kafka.topic_info import TopicInfo
 
 PARTITIONS, LOOKS = 100, 10
 _CREATE_S, _LOOK_S = 300, 60

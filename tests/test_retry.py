@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import itertools
 import threading
+from concurrent.futures import Future
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import HeadraceError
-from headrace.retry import Backoff, common_moment, poll_until, retry_until, retry_until_stopped
+from headrace.retry import Backoff, await_result, common_moment, poll_until, retry_until, retry_until_stopped
 
 
 def always(_error: Exception) -> bool:
@@ -116,3 +117,15 @@ def test_a_common_moment_is_later_and_within_the_pause_and_the_same_for_all_of_i
 def test_those_who_wait_for_a_common_moment_meet() -> None:
     assert {common_moment(since, 6, 6 / 8) for since in (100.0, 100.2, 100.4)} == {105.75}
     assert common_moment(105.75, 6, 6 / 8) == 111.75
+
+
+def test_something_is_done_while_a_result_is_awaited() -> None:
+    future: Future[str] = Future()
+    assert await_result(future, 60, 0.01, lambda: future.set_result("done")) == "done"
+
+
+def test_a_result_that_does_not_come_in_time_is_a_time_out() -> None:
+    calls = itertools.count()
+    with pytest.raises(TimeoutError):
+        await_result(Future[str](), 0.1, 0.01, lambda: next(calls))
+    assert next(calls) > 0

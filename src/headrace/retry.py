@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -99,6 +100,18 @@ def poll_until(
         answer = ask(max(deadline - time.monotonic(), pause_s))
         if answer or time.monotonic() >= deadline or wait(pause_s):
             return answer
+
+
+def await_result(future: Future[Result], timeout_s: float, pause_s: float, meanwhile: Callable[[], object]) -> Result:
+    """The result of a future; `meanwhile` is called after every pause without one.
+
+    Raises what the future holds, TimeoutError if it is not done within `timeout_s`.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not future.done() and deadline - time.monotonic() > pause_s:
+        if not wait([future], pause_s).done:
+            meanwhile()
+    return future.result(max(deadline - time.monotonic(), 0))
 
 
 def common_moment(since: float, pause_s: float, step_s: float) -> float:

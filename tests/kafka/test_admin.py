@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
+from headrace.embedded import Broker
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
@@ -166,6 +169,28 @@ def test_end_offsets_are_right_or_refused_while_the_broker_dies(admin, source_br
     assert admin.partition_offsets(expected, "latest", 60) == expected
 
 
+def test_calls_go_on_after_a_time_without_registered_brokers(
+    admin: Admin, source_broker: Broker, topic_name: Callable[[str], str]
+):
+    """A frozen broker loses its session with the controller (9 s). Until it registers again, the metadata names no broker, and
+    librdkafka forgets the controller.
+    """
+    topic, pid = topic_name("frozen"), source_broker.pid
+    admin.create(topic, 1, 1)
+    admins = [Admin({"bootstrap.servers": source_broker.bootstrap}) for _ in range(16)]
+    assert pid is not None and all(client.partition_counts() for client in admins)
+
+    def ask_from(moment_s: float, client: Admin) -> bool:
+        threading.Event().wait(moment_s)
+        return topic in client.partition_counts() and client.describe(topic, 15) is not None
+
+    os.kill(pid, signal.SIGSTOP)
+    threading.Event().wait(11)
+    os.kill(pid, signal.SIGCONT)
+    with ThreadPoolExecutor(len(admins)) as pool:
+        assert all(pool.map(ask_from, [n / 50 for n in range(len(admins))], admins))
+
+
 def test_an_absent_topic_is_a_retriable_failure(admin, topic_name):
     for call in (lambda name: admin.partition_offsets([(name, 0)], "latest", 5), lambda name: admin.topic_configs(name)):
         with pytest.raises(KafkaFailure, match=r"This server does not host this topic-partition\.") as raised:
@@ -236,6 +261,7 @@ def _cluster_id() -> None:
 def test_nothing_is_printed_about_an_unreachable_cluster():
     program = f"""
 import logging
+from headrace.embedded import Broker
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 logging.disable()  # what is logged is the application's to show

@@ -7,7 +7,7 @@ import pytest
 from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connectors.base import TaskContext
 from headrace.errors import ConfigError
-from headrace.kafka.admin import TopicInfo
+from headrace.kafka.topic_info import TopicInfo
 from headrace.runtime.failed_records import failed_at
 from headrace.runtime.sink.partitions import share
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task

@@ -14,7 +14,8 @@ from headrace.connectors.topic_settings import TopicSettings
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError, RetriableError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
+from headrace.kafka.topic_info import TopicInfo
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 from tests.support import captured_logs

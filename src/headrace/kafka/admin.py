@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, cast
@@ -31,28 +32,15 @@ from headrace.kafka.batched_calls import BatchedCalls
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
-from headrace.retry import poll_until, retry_until
+from headrace.kafka.topic_info import TopicInfo
+from headrace.retry import await_result, poll_until, retry_until
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
+_REFRESH_S = 2.0
 _LONG_TIMEOUT_S = 120.0
 _ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for callers that wait for the topic; not here
-_NO_ID = "A" * 22
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class TopicInfo:
-    """A topic's description.
-
-    `partitions`: number -> leader (None without one); `topic_id`: empty if brokers have no topic ids.
-    """
-
-    name: str
-    partitions: Mapping[int, int | None]
-    internal: bool
-    replication_factor: int
-    topic_id: str
 
 
 @dataclass(frozen=True)
@@ -131,8 +119,7 @@ class Admin:
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         """Create a topic; -1 partitions or replication factor: the broker's default. Returns when it can be described."""
-        deadline = time.monotonic() + timeout_s
-        topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs or {}))
+        topic, deadline = NewTopic(name, partitions, replication_factor, config=dict(configs or {})), time.monotonic() + timeout_s
         self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
         self._wait_until(name, deadline, lambda info: info is not None and None not in info.partitions.values())
 
@@ -294,7 +281,7 @@ class Admin:
         topics: dict[str, TopicInfo | KafkaFailure] = {}
         for name, future in futures.items():
             try:
-                topics[name] = _info(self._wait(lambda future=future: future, timeout_s))
+                topics[name] = TopicInfo.of(self._wait(lambda future=future: future, timeout_s))
             except KafkaFailure as error:
                 if self._diagnosis.is_failure(error):  # an error of the cluster, not of this topic
                     raise
@@ -320,7 +307,7 @@ class Admin:
             return leader_moves(error) and not (refreshed and isinstance(error, KafkaFailure) and error.code == _ABSENT)
 
         def refresh(pause_s: float) -> None:
-            # librdkafka uses leaders and epochs from before a broker's restart until metadata is requested again. The response
+            # librdkafka uses leaders and epochs from before a broker's restart until metadata is requested again.
             nonlocal refreshed
             left_s = max(deadline - time.monotonic(), pause_s)
             self._call(lambda: self._client.list_topics(timeout=left_s), timeout_s)
@@ -343,7 +330,12 @@ class Admin:
 
     def _wait(self, start: Callable[[], Future[Value]], timeout_s: float) -> Value:
         # A little longer than the request's own timeout, which gives the better message.
-        return self._call(lambda: start().result(timeout_s + 1), timeout_s)
+        return self._call(lambda: await_result(start(), timeout_s + 1, _REFRESH_S, self._refresh), timeout_s)
+
+    def _refresh(self) -> None:
+        """Request metadata: if no broker was registered before, librdkafka waits for the controller without asking again."""
+        with suppress(KafkaException):
+            self._client.list_topics(timeout=_REFRESH_S)
 
     def _call(self, action: Callable[[], Value], timeout_s: float) -> Value:
         try:
@@ -383,15 +375,3 @@ def _is_of_request(error: Exception) -> bool:
     return not isinstance(error, KafkaException) or error.args[0].name() in (
         "POLICY_VIOLATION", "INVALID_REQUEST", "UNKNOWN_SERVER_ERROR", "UNKNOWN",
     )  # fmt: skip
-
-
-def _info(topic: Any) -> TopicInfo:
-    leaders = {partition.id: partition.leader.id if partition.leader else None for partition in topic.partitions}
-    replicas = max((len(partition.replicas) for partition in topic.partitions), default=0)
-    return TopicInfo(topic.name, leaders, topic.is_internal, replicas, _uuid(topic.topic_id))
-
-
-def _uuid(topic_id: object) -> str:
-    """A topic id as Kafka's tools print it: URL-safe base64; empty where brokers know no ids."""
-    text = str(topic_id).translate(str.maketrans("+/", "-_"))
-    return "" if text == _NO_ID else text

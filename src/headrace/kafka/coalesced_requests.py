@@ -11,9 +11,10 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from headrace.errors import HeadraceError, RetriableError
-from headrace.kafka.admin import Admin, TopicInfo, shared
+from headrace.kafka.admin import Admin, shared
 from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.groups import Partition
+from headrace.kafka.topic_info import TopicInfo
 
 _FRESH_S, _DEMAND_S, _TIMEOUT_S = 1.0, 60.0, 5.0
 _PATIENCE_S, _PATIENCE_EVERY_S, _SLOW_S = 0.5, 5.0, 2.0

@@ -25,7 +25,9 @@ _RENAMED = {  # librdkafka's name -> Kafka's
     "_UNKNOWN_TOPIC": "UNKNOWN_TOPIC_OR_PARTITION",
     "_UNKNOWN_PARTITION": "UNKNOWN_TOPIC_OR_PARTITION",
 }
-UNREACHABLE = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT"}
+UNREACHABLE = {
+    "_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT", "_DESTROY_BROKER",
+}  # fmt: skip
 
 _JAVA = {  # Kafka's name -> (exception of the Java clients, its own text where the broker sends none)
     "TOPIC_ALREADY_EXISTS": ("TopicExistsException", "Topic with this name already exists."),

@@ -12,9 +12,10 @@ from typing import Protocol
 import structlog
 
 from headrace.errors import ConnectError, RetriableError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, timed_out
 from headrace.kafka.tail import LogRecord, OnRecord, Tail
+from headrace.kafka.topic_info import TopicInfo
 from headrace.kafka.writer import RecordWriter, WrittenAt
 from headrace.retry import retry_until
 

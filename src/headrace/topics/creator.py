@@ -16,8 +16,9 @@ import structlog
 from headrace.connect_config.topic_creation import BROKER_DEFAULT
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.topic_info import TopicInfo
 from headrace.topics.creation import NewTopicPlan, TopicCreation
 from headrace.topics.refusals import assumption, not_created, not_described
 from headrace.topics.waiting import TopicWaiter

@@ -16,7 +16,8 @@ from headrace.connectors.kafka_source.monitor import TIMEOUT, PartitionMonitor, 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
+from headrace.kafka.topic_info import TopicInfo
 from tests.support import captured_logs, wait_until
 
 P = LeaderTopicPartition

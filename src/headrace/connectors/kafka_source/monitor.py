@@ -12,8 +12,8 @@ import structlog
 
 from headrace.connectors.kafka_source.assignment import NO_LEADER, LeaderTopicPartition
 from headrace.errors import ConnectError, HeadraceError
-from headrace.kafka.admin import TopicInfo
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure
+from headrace.kafka.topic_info import TopicInfo
 
 log = structlog.get_logger(__name__)
 

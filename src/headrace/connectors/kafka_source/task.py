@@ -23,11 +23,12 @@ from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitt
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
-from headrace.kafka.admin import TopicInfo, shared
+from headrace.kafka.admin import shared
 from headrace.kafka.coalesced_requests import behind, latest_offsets, topics
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
+from headrace.kafka.topic_info import TopicInfo
 from headrace.record import RecordColumns
 
 if TYPE_CHECKING:

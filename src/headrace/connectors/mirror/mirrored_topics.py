@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.connectors.mirror.filters import Selection
-from headrace.kafka.admin import TopicInfo
 from headrace.kafka.groups import Partition
+from headrace.kafka.topic_info import TopicInfo
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ import structlog
 
 from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, HeadraceError
-from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.admin import Admin
 from headrace.kafka.coalesced_requests import behind, latest_offsets
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
+from headrace.kafka.topic_info import TopicInfo
 from headrace.runtime.sink.plan import SinkPlan
 
 log = structlog.get_logger(__name__)
