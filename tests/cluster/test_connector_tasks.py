@@ -16,7 +16,7 @@ from headrace.cluster.desired_state import DesiredState
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import RESTARTING, StatusReporter
 from headrace.config import Config
-from headrace.config.providers import Resolver
+from headrace.config.providers.configured import configured_resolver
 from headrace.errors import ConnectError, RetriableError
 from headrace.runtime.task import TaskEvents
 
@@ -37,8 +37,9 @@ class HeldTasks:
         self.woken = 0
         self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
         self.reporter = StatusReporter(self.statuses, "w", tracking=True)
+        resolver = configured_resolver({"config.providers": "file", "config.providers.file.class": "FileConfigProvider"})
         worker: Any = SimpleNamespace(
-            config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()), start_task=self._start
+            config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=resolver), start_task=self._start
         )
         leader: Any = SimpleNamespace(fence_before_tasks=self.fenced.append)
         self.tasks = ConnectorTasks("c", worker, self.reporter, leader, self.steps.put, self._wake)
@@ -125,6 +126,18 @@ def test_a_failure_of_a_task_that_was_replaced_is_not_the_new_ones(held: HeldTas
     former.failed(ConnectError("too late"))
     held.step()
     assert held.states()[0] == "RUNNING"
+
+
+def test_a_restart_policy_may_come_from_a_provider(held: HeldTasks, tmp_path: Path) -> None:
+    (tmp_path / "restarts.properties").write_text("policy=none")
+    options = {
+        "task.restart.policy": f"${{file:{tmp_path}/restarts.properties:policy}}",
+        "task.restart.max.attempts": "${file:/none.properties:attempts}",
+    }
+    held.tasks.converge(replace(THREE, config=CONFIG | options), "RUNNING")
+    held.events[2].failed(RetriableError("the broker is away"))
+    held.step()
+    assert held.statuses.tasks("c")[2].get("restart") is None
 
 
 def test_by_its_policy_a_task_starts_again_by_itself(held: HeldTasks) -> None:

@@ -32,6 +32,11 @@ def test_none_never_restarts_and_all_always():
     assert plan is not None and plan.next_ms is not None
 
 
+def test_an_option_that_cannot_be_read_leaves_the_others_as_they_are():
+    config = {"task.restart.policy": "none", "task.restart.max.attempts": "${env:N}"}
+    assert plan_restart(config, [AWAY], retriable=True) is None
+
+
 def test_pauses_double_up_to_the_longest():
     config = {"task.restart.backoff.ms": "100", "task.restart.backoff.max.ms": "500"}
     pauses = []

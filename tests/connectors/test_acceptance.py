@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace import plugins
 from headrace.connectors.file_stream.sink import FileStreamSinkConnector
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
@@ -17,6 +19,14 @@ from headrace.testing.acceptance import ConnectorAcceptance
 
 CLUSTERS = {"name": "m", "source.cluster.alias": "a", "target.cluster.alias": "b", "source.cluster.bootstrap.servers": "a:9092",
             "target.cluster.bootstrap.servers": "b:9092"}  # fmt: skip
+
+
+def test_a_class_method_that_is_overridden_by_a_plain_function_is_an_error_where_it_stands() -> None:
+    with pytest.raises(TypeError, match=r"Own\.settings_for_new_topic has to be a class method \(@classmethod\)\."):
+
+        class Own(FileStreamSourceConnector):
+            def settings_for_new_topic(cls, config, settings, cluster_size):  # type: ignore[no-untyped-def] # noqa: N805
+                return settings
 
 
 class TestFileStreamSource(ConnectorAcceptance):

@@ -98,7 +98,7 @@ def test_flags_are_true_only_if_they_say_so(herder: MemoryHerder, call: Client, 
     assert herder.restarts == [("x", *expected)]
 
 
-@pytest.mark.parametrize("task", ["abc", "99999999999", "1.0", "--1", "+", "%D9%A1"])
+@pytest.mark.parametrize("task", ["abc", "99999999999", "1.0", "--1", "-+5", "+-5", "+", "%D9%A1"])
 def test_a_task_that_is_no_java_int_is_not_found(call: Client, task: str) -> None:
     assert call("GET", f"/connectors/x/tasks/{task}/status").message == "HTTP 404 Not Found"
 

@@ -121,6 +121,7 @@ class TestNoLongerConsumed:
             ({"topics": "a1, b1"}, {"a2"}),
             ({"topics.regex": "a."}, {"b1"}),
             ({"topics.regex": "a"}, {"a1", "a2", "b1"}),
+            ({"topics.regex": " a. "}, {"b1"}),
             ({"topics.regex": "(?i)A\\d|b.*"}, set()),
             ({"topics": "", "topics.regex": "b.*"}, {"a1", "a2"}),
             ({"topics": None, "topics.regex": "b.*"}, {"a1", "a2"}),

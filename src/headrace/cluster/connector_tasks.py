@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -121,7 +122,7 @@ class ConnectorTasks:
         slot.state, slot.runner = FAILED, None
         trace = as_headrace_error(error)
         slot.failures.append(Failure(int(time.time() * 1000), redact(str(trace))))
-        plan = plan_restart(desired.config, slot.failures, failure.is_retriable(error))
+        plan = plan_restart(self._restart_options(desired.config), slot.failures, failure.is_retriable(error))
         self._reporter.task(self._name, number, FAILED, self.class_version, trace, plan and plan.status())
         if plan is not None:
             slot.failures = list(plan.failures)
@@ -131,6 +132,15 @@ class ConnectorTasks:
             )
             timer.daemon = True
             timer.start()
+
+    def _restart_options(self, config: Props) -> Props:
+        """The options `task.restart.*` with their placeholders resolved, without those whose provider fails."""
+        options = {name: value for name, value in config.items() if name.startswith("task.restart.")}
+        resolved: dict[str, str] = {}
+        for name, value in options.items():
+            with suppress(HeadraceError):
+                resolved |= self._worker.config.resolver.resolve({name: value}).props
+        return resolved
 
     def _restart_failed(self, number: int, slot: TaskSlot) -> None:
         """Restart a failed task, unless it was started, stopped or reassigned meanwhile."""

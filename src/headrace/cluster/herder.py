@@ -201,9 +201,7 @@ class Herder:
             return self.put_config(name, {k: v for k, v in merged.items() if v is not None})[1]
 
     def _put(self, name: str, config: Mapping[str, Any], target: str | None) -> None:
-        if target is not None:
-            self._stores.config.put_target_state(name, target)
-        self._stores.config.put_connector(name, config)
+        self._stores.config.put_connector(name, config, target)
 
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""

@@ -44,13 +44,10 @@ class AutomaticRestart:
 def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> AutomaticRestart | None:
     """The decision after the last of these failures, by `task.restart.*`; None without automatic restarts.
 
-    config: the connector's; failures: of one task since it was configured, restarted by a user or reassigned; retriable: whether
-    the last one is.
+    config: its options `task.restart.*`, resolved; failures: of one task since it was configured, restarted by a user or
+    reassigned; retriable: whether the last one is.
     """
-    try:
-        options = TaskRestartConfig({name: value for name, value in config.items() if name.startswith("task.restart.")})
-    except ConfigError:  # invalid options, which REST refuses, but which another writer of the topic may have written
-        options = TaskRestartConfig({})
+    options = TaskRestartConfig({name: value for name, value in config.items() if _is_valid(name, value)})
     recent = [failure for failure in failures if failure.at_ms > failures[-1].at_ms - options.restart_window_ms]
     allowed = options.restart_policy == "all" or (options.restart_policy == "retriable" and retriable)
     if not allowed and len(recent) == 1:
@@ -59,6 +56,15 @@ def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriab
         return AutomaticRestart(recent, options.restart_attempts, None)
     backoff = Backoff(options.restart_backoff_ms / 1000, options.restart_backoff_max_ms / 1000, failures=len(recent) - 1)
     return AutomaticRestart(recent, options.restart_attempts, recent[-1].at_ms + round(backoff.pause_s * 1000))
+
+
+def _is_valid(name: str, value: object) -> bool:
+    """Whether an option can be read: REST refuses others, but another writer of the topic may have written them."""
+    try:
+        TaskRestartConfig({name: value})
+    except ConfigError:
+        return False
+    return True
 
 
 def _time(epoch_ms: int) -> str:

@@ -8,11 +8,13 @@ runtime's (`headrace.runtime`), the same for every connector. What a sink's task
 
 from __future__ import annotations
 
+import inspect
 import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
@@ -94,6 +96,13 @@ class Connector(ABC):
 
     version: ClassVar[str | None] = None
     task_class: ClassVar[type[Any]]
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Raises TypeError if a class method is overridden by a plain function: it would be called with one argument too few."""
+        super().__init_subclass__(**options)
+        for name, member in vars(cls).items():
+            if isinstance(member, FunctionType) and isinstance(inspect.getattr_static(cls.__base__, name, None), classmethod):
+                raise TypeError(f"{cls.__name__}.{name} has to be a class method (@classmethod).")
 
     def __init__(self, context: ConnectorContext) -> None:
         self.context = context

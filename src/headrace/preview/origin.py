@@ -141,7 +141,7 @@ def _mirror(parsed: MirrorSourceConfig, config: Props) -> RecordOrigin:
 
 def _sink(config: Props, worker: WorkerConfig) -> RecordOrigin:
     named = parse_list(config.get("topics") or "")
-    regex = java_regex(config.get("topics.regex") or "")
+    regex = java_regex((config.get("topics.regex") or "").strip())
     consumer, admin = (client_settings(f"headrace-preview-{k}", k, config, worker) for k in ("consumer", "admin"))
     live = LiveTopics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
     return RecordOrigin(named[0] if named else _DEFAULT_TOPIC, live=live)

@@ -12,6 +12,7 @@ exceptions become answers.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -204,7 +205,7 @@ async def _read_own_body(request: Request) -> body.Tree:
 def _task_number(text: object) -> int:
     """A Java int, else there is no such resource."""
     digits = str(text)
-    if digits.lstrip("+-").isascii() and digits.removeprefix("-").removeprefix("+").isdigit():
+    if re.fullmatch(r"[+-]?[0-9]+", digits):
         number = int(digits)
         if -(2**31) <= number < 2**31:
             return number

@@ -131,9 +131,9 @@ def no_longer_consumed(active: Iterable[str], config: Mapping[str, str | None]) 
     whole name). Without either, nothing can be said and nothing is ended. Raises JavaRegexError for a bad pattern.
     Kafka Connect never did this: there a topic stays until a reset or the deletion of the connector.
     """
-    listed, pattern = config.get("topics"), config.get("topics.regex")
+    listed, pattern = ((config.get(name) or "").strip() for name in ("topics", "topics.regex"))
     if not listed and not pattern:
         return set()
-    names = set(parse_list(listed or ""))
+    names = set(parse_list(listed))
     regex = java_regex(pattern) if pattern else None
     return {t for t in active if t not in names and not (regex and regex.fullmatch(t))}

@@ -115,7 +115,9 @@ def test_settings_of_a_client_come_from_the_cluster_then_the_kind_then_the_clien
     ("props", "option"),
     [
         ({"emit.offset-syncs.enabled": "false", "offset-syncs.topic.location": "target"}, "emit.offset-syncs.enabled"),
+        ({"emit.offset-syncs.enabled": "FALSE", "offset-syncs.topic.location": "target"}, "emit.offset-syncs.enabled"),
         ({"exactly.once.support": "required"}, "exactly.once.support"),
+        ({"exactly.once.support": "REQUIRED"}, "exactly.once.support"),
     ],
 )
 def test_options_that_speak_against_each_other_are_told(props: dict[str, str], option: str) -> None:
@@ -129,6 +131,8 @@ def test_checkpoints_need_offset_syncs_unless_the_connector_is_off() -> None:
         "emit.offset-syncs.enabled": ["MirrorCheckpointConnector can't run without offset syncs"],
     }
     assert MirrorCheckpointConnector.problems({**props, "enabled": "false"}) == {}
+    assert MirrorCheckpointConnector.problems({**props, "enabled": " False"}) == {}
+    assert list(MirrorCheckpointConnector.problems({"emit.checkpoints.enabled": "FALSE "})) == ["emit.checkpoints.enabled"]
 
 
 @pytest.mark.parametrize(

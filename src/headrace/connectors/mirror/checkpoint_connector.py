@@ -12,6 +12,7 @@ from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointTask
 from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.config import is_off
 from headrace.connectors.mirror.groups import relevant_groups
 from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
@@ -45,12 +46,12 @@ class MirrorCheckpointConnector(SourceConnector):
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """MirrorMaker's own rules for several options; none count while the connector is switched off."""
         problems: dict[str, list[str]] = {}
-        if props.get("enabled") == "false":
+        if is_off(props, "enabled"):
             return problems
-        if props.get("emit.checkpoints.enabled") == "false":
+        if is_off(props, "emit.checkpoints.enabled"):
             text = "MirrorCheckpointConnector can't run with emit.checkpoints.enabled set to false"
             problems["emit.checkpoints.enabled"] = [text]
-        if props.get("emit.offset-syncs.enabled") == "false":
+        if is_off(props, "emit.offset-syncs.enabled"):
             problems["emit.offset-syncs.enabled"] = ["MirrorCheckpointConnector can't run without offset syncs"]
         return problems
 

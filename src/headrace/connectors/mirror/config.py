@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.config import Config, Importance, Type, option
 from headrace.config.validators import Lambda, NonEmptyString, ValidList, ValidString
+from headrace.connectors.base import Props
 from headrace.connectors.mirror.policies import DefaultPolicy, parse_renames, policy
 from headrace.errors import ConfigError
 
@@ -165,3 +166,8 @@ class MirrorConfig(Config):
     def check(self) -> None:
         """Check the policy. Raises ConfigError."""
         _ = self.policy
+
+
+def is_off(props: Props, option: str) -> bool:
+    """Whether a boolean option is false, in any case and with spaces around it, as Kafka reads it."""
+    return (props.get(option) or "").strip().lower() == "false"

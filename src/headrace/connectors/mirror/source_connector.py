@@ -13,6 +13,7 @@ from headrace.connectors.kafka_source.task import copied_of
 from headrace.connectors.mirror import acls
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.config import is_off
 from headrace.connectors.mirror.mirrored_topics import MirroredTopics, Missing, decode, encode, missing, round_robin, select
 from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
@@ -85,10 +86,10 @@ class MirrorSourceConnector(SourceConnector):
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """MirrorMaker's own rules for several options."""
         problems: dict[str, list[str]] = {}
-        if props.get("exactly.once.support") == "required" and not reads_committed(props):
+        if (props.get("exactly.once.support") or "").strip().lower() == "required" and not reads_committed(props):
             problems["exactly.once.support"] = [READ_COMMITTED]
         syncs = any(key.startswith(("offset-syncs-", "offset-syncs.topic.")) for key in props)
-        if props.get("emit.offset-syncs.enabled") == "false" and syncs:
+        if is_off(props, "emit.offset-syncs.enabled") and syncs:
             text = "MirrorSourceConnector can't setup offset-syncs feature while emit.offset-syncs.enabled set to false"
             problems["emit.offset-syncs.enabled"] = [text]
         return problems
