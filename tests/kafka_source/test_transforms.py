@@ -95,6 +95,47 @@ def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
     assert values(destination, one.prefix + topic) == [{"n": n} for n in range(4)]  # nothing twice
 
 
+def test_what_precedes_a_record_for_an_impossible_topic_is_stored(
+    source: Cluster, destination: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("impossible")
+    source.create(topic)
+    source.produce(topic, [*(record(b"k", b"%d" % n) for n in range(9)), record(b"k", None)])
+    router = mirror(topic, {
+        "predicates": "gone", "predicates.gone.type": T + "predicates.RecordIsTombstone", "transforms": "route",
+        "transforms.route.type": "RegexRouter", "transforms.route.regex": ".*", "transforms.route.replacement": "im/possible",
+        "transforms.route.predicate": "gone",
+    })  # fmt: skip
+    assert "im/possible" in router.trace()
+    assert router.offsets() == {f"{topic}:0": 8}
+    assert destination.size(router.prefix + topic) == 9
+
+
+def test_a_record_that_overflows_the_stack_ends_its_own_task_only(
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
+) -> None:
+    deep, topic = topic_name("deep"), topic_name("flat")
+    for name in (deep, topic):
+        source.create(name)
+    matched = {
+        **SCHEMALESS,
+        "transforms": "sql", "transforms.sql.type": "headrace.transforms.Sql",
+        "transforms.sql.value.t": "regexp_replace(value:t::string, '(a|b)*', '')",
+    }  # fmt: skip
+    plain = mirror(topic, SCHEMALESS)
+    failing = mirror(deep, matched)
+    source.produce(topic, [record(b"k", b'{"t":"a"}')])
+    source.produce(deep, [record(b"k", b'{"t":"a"}'), record(b"k", json.dumps({"t": "ab" * 200_000}).encode())])
+    trace = failing.trace()
+    assert (
+        "A transform or converter needs too deep a stack for this record" in trace
+        and f"topic={deep}, partition=0, offset=1" in trace
+    )
+    source.produce(topic, [record(b"k", b'{"t":"b"}')])
+    plain.await_copied(topic, 2)
+    plain.await_states("RUNNING", "RUNNING")
+
+
 def test_tolerated_records_become_dead_letters_with_their_context(
     source: Cluster,
     destination: Cluster,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F
 from headrace.errors import ConnectError
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.spark.feeds import Feed, FeedPartition, Target, Update
-from headrace.spark.plane import DataPlane, Handle, cores, data_plane, lane_tasks, plan_of
+from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane, lane_tasks, plan_of
 from headrace.spark.plane import columns as lane_columns
 from tests.clusters import Cluster, record
 from tests.support import captured_logs, wait_until
@@ -228,6 +229,27 @@ def test_a_plan_that_does_not_go_record_by_record_is_named(spark: SparkSession) 
 )
 def test_lanes_leave_task_slots_to_other_jobs(master: str, parallelism: int, tasks: int) -> None:
     assert lane_tasks(master, parallelism) == tasks
+
+
+@pytest.mark.parametrize(
+    ("files", "processors"),
+    [
+        ({"cpu.max": "200000 100000\n"}, 2),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_cpu_quota_of_a_container_bounds_the_processors(
+    tmp_path: Path, files: dict[str, str], processors: int | None
+) -> None:
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert cpu_quota(tmp_path) == processors
 
 
 @pytest.mark.parametrize("master", ["local", "local[1]"])

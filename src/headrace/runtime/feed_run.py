@@ -101,7 +101,7 @@ class FeedRun:
             try:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
-                self._drain(handle, _DRAIN_S)
+                self._drain(handle)
                 self._schemas.wait_until_idle()
                 plan = self._plans.latest()
             finally:
@@ -129,9 +129,8 @@ class FeedRun:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
         positions = self._acknowledged
         task, source = needs.task, self._source
-        stores = (
-            exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions)) if exactly else {}
-        )
+        offsets = task.offsets(dict.fromkeys(positions, 1))
+        stores = exactly.templates(offsets, task.offset_field, list(positions)) if exactly else {}
         self._counts = feeds.FeedCounts()
         return Feed(
             name=needs.name,
@@ -208,8 +207,12 @@ class FeedRun:
         self._acknowledge(update)
         if update.failures:
             log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
-        for topic in sorted(update.topics):
-            self._add_target(handle, topic)
+        try:
+            for topic in sorted(update.topics):
+                self._add_target(handle, topic)
+        except HeadraceError:
+            self._settle(handle, update)
+            raise
         if update.needs:
             self._schemas.need(update.needs)
         letters = self._needs.tolerance.dead_letters
@@ -280,14 +283,10 @@ class FeedRun:
             return ports.look_up(topic)
 
     def _back_off(self, topic: str, description: DestinationTopic) -> None:
-        """Pause after a request for an unchanged topic: the metadata of a recreated topic may not have reached all brokers.
-
-        Raises RetriableError after too many requests.
-        """
+        """Pause after a request for an unchanged topic, which may be new. Raises RetriableError after too many requests."""
         now = time.monotonic()
-        times = self._requested_at[topic] = [at for at in self._requested_at.get(topic, []) if now - at < _REQUEST_WINDOW_S] + [
-            now
-        ]
+        recent = [at for at in self._requested_at.get(topic, []) if now - at < _REQUEST_WINDOW_S]
+        times = self._requested_at[topic] = [*recent, now]
         self._needs.stopping.wait(min(_MAX_PAUSE_S, 0.2 * len(times)))
         if len(times) >= _MAX_REQUESTS:
             raise RetriableError(
@@ -296,9 +295,7 @@ class FeedRun:
             )
 
     def _check_batch_size(self, description: DestinationTopic) -> None:
-        """Raise SmallerBatchesError if the topic may refuse the batches of the lane's producer, which would split them endlessly
-        (KAFKA-8350).
-        """
+        """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
         limit = description.max_message_bytes or KAFKA_BATCH_BYTES
         current = lane_producer(self._needs.producer, self._batch_bytes, transactions=False)["batch.size"]
         if limit < int(current):
@@ -342,10 +339,16 @@ class FeedRun:
         self.batches += 1
         task.offsets_stored(ends)
 
-    def _drain(self, handle: Handle, timeout_s: float) -> None:
-        """Remove the feed, and wait until the records in flight are acknowledged."""
+    def _settle(self, handle: Handle, update: Update) -> None:
+        """Wait for the records in flight, unless the feed has ended, and store the offsets of those acknowledged."""
+        if not update.ended:
+            self._drain(handle)
+        self._store()
+
+    def _drain(self, handle: Handle) -> None:
+        """Remove the feed, and wait for at most 15 s until the records in flight are acknowledged."""
         handle.remove()
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + _DRAIN_S
         while (left := deadline - time.monotonic()) > 0:
             update = handle.update(left)
             if update is None:
@@ -359,15 +362,12 @@ class FeedRun:
         """Store the offsets before the failure, and raise its error."""
         feed_failure = update.failure
         assert feed_failure is not None
-        if not update.ended:
-            self._drain(handle, _DRAIN_S)
+        self._settle(handle, update)
         if feed_failure.kind == "record" and feed_failure.report is not None:
             record = FailedRecord.parse(feed_failure.report)
             log_failed([record], self._needs.tolerance)
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
-            self._store()
             raise record.error()
-        self._store()
         raise self._error(feed_failure)
 
     def _error(self, feed_failure: feeds.FeedFailure) -> HeadraceError:

@@ -17,9 +17,11 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from py4j.protocol import Py4JJavaError
 
 from headrace.errors import ConnectError
 from headrace.spark.feeds import Feed, Target, Update, feed_json, read_update
@@ -32,7 +34,9 @@ log = structlog.get_logger(__name__)
 _UPDATES_MS, _UPDATES_MOST_MS, _MS_PER_FEED, _MS_PER_PARTITION = 200, 5000, 40, 1
 """Between two updates, unless something is urgent; longer with many feeds or partitions, as an update is some work for each."""
 _SLOTS_WAIT_S = 30.0
+_PAUSE_S = 1.0
 _PLANS = 256  # that are shared; each has some ten kilobytes
+_CGROUPS = Path("/sys/fs/cgroup")
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 
 
@@ -158,6 +162,10 @@ class DataPlane:
                 if time.monotonic() > warn_at:
                     warn_at = math.inf
                     self._warn_of_slots(self._plane.started())
+            except Py4JJavaError as error:  # the JVM lacks memory, for example: the next call has the same updates
+                log.error("data-plane.updates.failed", cause=str(error.java_exception))
+                time.sleep(_PAUSE_S)
+                continue
             except Exception as error:  # the JVM has ended, and with it every feed
                 log.info("data-plane.ended", cause=str(error))
                 return
@@ -205,8 +213,24 @@ def running_planes() -> list[DataPlane]:
 
 
 def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many processors this process may use: those that it may run on, no more than the CPU quota of its container."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, cpu_quota(_CGROUPS) or processors)
+
+
+def cpu_quota(cgroups: Path) -> int | None:
+    """The CPU quota of a container in processors, rounded up as by the JVM; None without one.
+
+    cgroups: where cgroups are mounted, of version 2 (`cpu.max`) or 1 (`cpu/cpu.cfs_quota_us`, `cpu/cpu.cfs_period_us`).
+    """
+    try:
+        if (current := cgroups / "cpu.max").exists():
+            quota, period = current.read_text().split()
+        else:
+            quota, period = ((cgroups / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return max(1, math.ceil(int(quota) / int(period))) if int(quota) > 0 else None
+    except (OSError, ValueError):  # no cgroups, or "max"
+        return None
 
 
 def in_driver(master: str) -> bool:

@@ -81,7 +81,13 @@ final class FeedPart {
                 return false;
             }
             return row == null ? drop(slot, record) : send(slot, record, row);
-        } catch (Exception e) {
+        } catch (Lane.Broken e) {
+            throw e;
+        } catch (StackOverflowError e) { // a regular expression over a long text, for example: the lane's other feeds continue
+            IllegalStateException why = new IllegalStateException("A transform or converter needs too deep a stack for this record", e);
+            fail(Report.Failure.of(why).at(Records.place(record), null));
+            return false;
+        } catch (Exception | LinkageError e) {
             fail(Report.Failure.of(e).at(Records.place(record), null));
             return false;
         }

@@ -74,7 +74,7 @@ public final class Plane {
                 context.setLocalProperty("spark.scheduler.pool", "data-plane");
                 context.setJobDescription("data plane: " + tasks.length + " tasks drive the lanes of all feeds");
                 context.parallelize(numbers, numbers.size()).foreachPartition(new LaneTask(number));
-            } catch (Exception e) {
+            } catch (Throwable e) { // an Error too: without this job no feed is read
                 if (isStopped() || context.sc().isStopped()) {
                     return;
                 }
@@ -200,19 +200,25 @@ public final class Plane {
             urgent = false;
             reported = false;
         }
-        ArrayNode all = FeedJson.array();
         synchronized (this) {
+            ArrayNode all = FeedJson.array();
             for (Long feed : news) {
                 PlacedFeed found = feeds.get(feed);
                 if (found != null) {
                     all.add(FeedJson.update(feed, found));
+                }
+            }
+            String updates = all.toString(); // without memory for it the next call has them
+            for (Long feed : news) {
+                PlacedFeed found = feeds.get(feed);
+                if (found != null) {
                     found.heard();
                 }
             }
             news.clear();
             placement.closeUnused(lane -> send(lane, new Message.Close(lane.id)));
+            return updates;
         }
-        return all.toString();
     }
 
     /** How many lanes there are. */
