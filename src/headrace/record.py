@@ -42,5 +42,7 @@ class RecordColumns:
     """
     origin: Mapping[str, Column] = field(default_factory=dict)
     """Where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails."""
+    failure: Column | None = None
+    """Struct<step,class,message,cause> (strings) of a record that has failed before the chain, else NULL; None: none has."""
     dropped: Column | None = None
     """Boolean, true for records that are left out before the chain; None: none is."""

@@ -27,8 +27,6 @@ class Conversion:
     """Transforms before the converters: `alias`, `class`, `location` and `props` of each, its `predicate` (likewise, or None)
     and `negate`.
     """
-    tolerant: bool = False
-    """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
     secrets: Sequence[str] = ()
     """Secrets in settings of the stages and converters, hidden in errors."""
     heap: str | None = None

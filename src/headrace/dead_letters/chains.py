@@ -96,13 +96,14 @@ def group_by_reader(
 
 
 def _preview_of_java_source(preview: Preview) -> Preview:
-    """The preview of a source in Java: its letters are the records after the transforms that the plugin host applies."""
+    """The preview of a source in Java: its letters are the records before all transforms, as JSON with schemas."""
     config, worker = preview.config, preview.worker
     settings = connector_settings(config, preview.connector.plugin_kind)
     task = plan_source_task(settings.name, 0, settings, config, worker)  # type: ignore[arg-type]
-    hosted, _ = plan_polled(task, config, worker)
-    key, value = hosted.source_key_converter or TypedColumn("bytes"), hosted.source_value_converter or TypedColumn("bytes")
-    plan = replace(preview.plan, stages=hosted.stages, reading=Readers(key, value, TypedHeaders()), writing=hosted.converters)
+    hosted, _ = plan_polled(replace(task, tolerance=replace(task.tolerance, all=True)), config, worker)  # as it was then
+    assert hosted.source_key_converter and hosted.source_value_converter
+    reading = Readers(hosted.source_key_converter, hosted.source_value_converter, TypedHeaders())
+    plan = replace(preview.plan, stages=hosted.stages, reading=reading, writing=hosted.converters)
     return replace(preview, plan=plan)
 
 

@@ -18,7 +18,7 @@ from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.tolerance import KEY_TYPE, RECORD_TOPIC, VALUE_TYPE, Tolerance, letter_headers, report
 from headrace.spark import plane
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
-from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
+from headrace.transforms.chain import IN_FAILURE, INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.record import append_header
 from headrace.values.scope import filter_here
@@ -76,7 +76,7 @@ class TaskChain:
         return any(self._new_schema(part) is not None for part in self._schemas) or bool(self.compiled().request_columns)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
-        """The source's frame with the chain's input columns: INPUT, and a column for each part of the origin."""
+        """The source's frame with the columns of INPUT, one for each part of the origin, and perhaps IN_FAILURE."""
         from pyspark.sql import functions as F
 
         record = self._record
@@ -87,6 +87,8 @@ class TaskChain:
         columns = (record.topic, partition, offset, timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
         origin = [column.alias(ORIGIN + part) for part, column in record.origin.items()]
+        if record.failure is not None:
+            origin.append(record.failure.alias(IN_FAILURE))
         left = frame if record.dropped is None else frame.where(~record.dropped)
         return left.select(*named, *origin)
 
@@ -168,7 +170,13 @@ class TaskChain:
         if self._compiled is None:
             steps = self._steps
             self._compiled = compile_chain(
-                steps.stages, steps.reading, steps.writing, self._schemas, steps.sink, chain=self.number
+                steps.stages,
+                steps.reading,
+                steps.writing,
+                self._schemas,
+                steps.sink,
+                chain=self.number,
+                failed_before=self._record.failure is not None,
             )
         return self._compiled
 

@@ -2,12 +2,12 @@
 
 Without work for Spark, Kafka Connect's own classes run the task, at the cost of a Kafka Connect worker. Otherwise the host
 applies Java's and Kafka's transforms up to headrace's first one; it hands the records over as JSON with schemas, which the
-compiled chain reads, or as final bytes if no transform remains.
+compiled chain reads, or as final bytes if no transform remains. With `errors.tolerance=all` the compiled chain calls all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -47,11 +47,12 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     plan: as for any source; config: the connector's, resolved. Raises ConfigError.
     """
     key, value, header = _converters(config, worker)
-    tolerant, letters, retry = plan.tolerance.all, bool(plan.tolerance.dead_letters), plan.tolerance.retry
-    hosted = _leading(plan.stages, all_of_kafka=not (tolerant or letters))
+    tolerant, retry = plan.tolerance.all, plan.tolerance.retry
+    # The host does not report what a transform refuses: where that must not end the task, the compiled chain calls all of them.
+    hosted = 0 if tolerant else len(list(takewhile(_runs_in_host, plan.stages)))
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
-    if left or tolerant or letters or not (_in_java(key) and _in_java(value)):
+    if left or tolerant or not (_in_java(key) and _in_java(value)):
         reading = {"schemas.enable": "true"}
         with_schemas = replace(
             plan,
@@ -59,7 +60,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
             source_key_converter=PluginJsonConverter(reading, True),
             source_value_converter=PluginJsonConverter(reading, False),
         )
-        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config), retry)
+        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, secrets, heap(config), retry)
     as_bytes = replace(
         plan,
         stages=(),
@@ -113,22 +114,9 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
 
 
-def _leading(stages: Sequence[Stage], *, all_of_kafka: bool) -> int:
-    """How many stages, from the first on, the host applies: those in Java, and Kafka's before or between them.
-
-    all_of_kafka: also Kafka's after them.
-    """
-    runnable = list(takewhile(_runs_in_host, stages))
-    return len(runnable) if all_of_kafka else max((n for n, stage in enumerate(runnable, 1) if _is_java(stage)), default=0)
-
-
 def _runs_in_host(stage: Stage) -> bool:
     parts = [stage.transformation, *([stage.predicate] if stage.predicate else [])]
     return all(_is_plugin(part) or type(part).plugin_name.startswith(_KAFKA_TRANSFORMS) for part in parts)
-
-
-def _is_java(stage: Stage) -> bool:
-    return _is_plugin(stage.transformation) or _is_plugin(stage.predicate)
 
 
 def _is_plugin(part: object) -> bool:

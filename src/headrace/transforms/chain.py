@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 INPUT = ("in_topic", "in_partition", "in_offset", "in_timestamp", "in_key", "in_value", "in_headers")
 """string; int; bigint; bigint, ms since the epoch or NULL; binary; binary; array<struct<key:string,value:binary>> or NULL."""
+IN_FAILURE = "in_failure"
+"""A further column of the input where records may have failed before the chain; like `failure` of OUTPUT."""
 OUTPUT = ("topic", "partition", "timestamp", "key", "value", "headers", "failure", "dropped")
 """The record to write, in the types of INPUT; failure: struct<step,class,message,cause> (strings), NULL if no step failed;
 dropped: whether a filter has dropped it."""
@@ -97,14 +99,18 @@ def compile_chain(
     sink: bool = False,
     show: bool = False,
     chain: int = 0,
+    failed_before: bool = False,
 ) -> Compiled:
     """Compile a chain.
 
     schemas: for "key" and "value" the schema texts that records may carry (`Converter.schema_in`); sink: records have offsets;
-    show: records that a filter drops stay in the result; chain: see CompileContext.
+    show: records that a filter drops stay in the result; chain: see CompileContext;
+    failed_before: the input has the column IN_FAILURE.
     """
     scope = Scope()
     context = CompileContext(scope, chain)
+    if failed_before:
+        context.fail_before(IN_FAILURE)
     record = _read(context, reading, writing, schemas or {}, sink)
     steps = [RecordAfterStep("input", record, context.reached_when)]
     for stage in stages if show else join_java_stages(stages):

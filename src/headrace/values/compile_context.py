@@ -82,6 +82,11 @@ class CompileContext:
             Fault(all_of(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure, step=self._reported_for)
         )
 
+    def fail_before(self, failure: Sql) -> None:
+        """Records for which this column, of FAILURE_TYPE, is not NULL have failed before the first step."""
+        self.failures.append(failure)
+        self.reached_when = f"({failure} IS NULL)"
+
     def step_condition(self) -> Sql | None:
         """The condition under which the current step processes a record: it reaches it, and its schema is known. None: always."""
         return all_of(

@@ -196,7 +196,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
             value=self._conversion.value,
             header=self._conversion.header,
             stages=self._conversion.stages,
-            tolerant=self._conversion.tolerant,
+            secrets=self._conversion.secrets,
             retry=self._conversion.retry or None,
             transactional=context.own_transactions,
         )
@@ -219,4 +219,5 @@ class JavaPolledTask(OfConnector, HostedPoll):
             timestamp=F.timestamp_millis("timestamp"),
             partition=F.col("partition"),
             origin={"source partition": F.col("source_partition"), "source offset": F.col("source_offset")},
+            failure=F.col("failure"),
         )

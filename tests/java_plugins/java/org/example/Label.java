@@ -17,11 +17,12 @@ import org.apache.kafka.connect.storage.HeaderConverter;
  * Texts of keys, values and headers with what the converter was given beside them.
  *
  * <p>As converter it puts the topic and its role into a header when it writes, and when it reads takes out the header `label`, whose
- * text it puts before its own (KIP-440).
+ * text it puts before its own (KIP-440). As header converter it refuses to write the text `refuse`.
  */
 public class Label implements Converter, HeaderConverter, Monitorable {
     private String role = "header";
     private long calls;
+    private Object refused;
 
     @Override
     public String version() {
@@ -35,6 +36,7 @@ public class Label implements Converter, HeaderConverter, Monitorable {
 
     @Override
     public void configure(Map<String, ?> props) {
+        refused = props.get("refuse");
     }
 
     @Override
@@ -70,6 +72,9 @@ public class Label implements Converter, HeaderConverter, Monitorable {
     @Override
     public byte[] fromConnectHeader(String topic, String name, Schema schema, Object value) {
         calls++;
+        if (String.valueOf(value).equals(refused)) {
+            throw new IllegalStateException("no luck with header " + value);
+        }
         return bytes(topic + "/" + name + "=" + value);
     }
 

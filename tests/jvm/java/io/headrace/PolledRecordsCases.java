@@ -22,8 +22,9 @@ final class PolledRecordsCases {
     private static final byte[] KEY = {1, 2};
     private static final byte[] VALUE = {3};
     private static final Object[] HEADERS = {new Object[] {"trace", VALUE}, new Object[] {"empty", null}};
-    private static final Object[] FULL = {"orders", 4, KEY, VALUE, HEADERS, 1_700_000_000_000L, "{\"p\":1}", "{\"o\":2}"};
-    private static final Object[] SPARSE = {"orders", null, null, null, null, null, "{\"p\":1}", "{\"o\":3}"};
+    private static final Object[] FULL = {"orders", 4, KEY, VALUE, HEADERS, 1_700_000_000_000L, "{\"p\":1}", "{\"o\":2}", null};
+    private static final Object[] SPARSE = {"orders", null, null, null, null, null, "{\"p\":1}", "{\"o\":3}",
+        new Object[] {"output.headers", "java.lang.Error", "no luck", null}};
 
     private PolledRecordsCases() {
     }
@@ -32,7 +33,7 @@ final class PolledRecordsCases {
         PartitionReader reader = reader(new PolledRecords.Carried(Arrays.asList(FULL, SPARSE)), columns());
         equal(reader.next(), true);
         InternalRow row = (InternalRow) reader.get();
-        equal(row.numFields(), 8);
+        equal(row.numFields(), 9);
         equal(row.getUTF8String(0).toString(), "orders");
         equal(row.getInt(1), 4);
         equal(row.getBinary(2), KEY);
@@ -45,6 +46,7 @@ final class PolledRecordsCases {
         equal(row.getLong(5), 1_700_000_000_000L);
         equal(row.getUTF8String(6).toString(), "{\"p\":1}");
         equal(row.getUTF8String(7).toString(), "{\"o\":2}");
+        equal(row.isNullAt(8), true);
     }
 
     static void whatARecordDoesNotHaveIsNullAndTheOrderStays() throws Exception {
@@ -57,6 +59,8 @@ final class PolledRecordsCases {
             equal(row.isNullAt(column), true);
         }
         equal(row.getUTF8String(7).toString(), "{\"o\":3}");
+        equal(row.getStruct(8, 4).getUTF8String(2).toString(), "no luck");
+        equal(row.getStruct(8, 4).isNullAt(3), true);
         equal(reader.next(), false);
     }
 

@@ -122,7 +122,7 @@ public final class PluginCall {
         return new GenericArrayData(headers);
     }
 
-    private static InternalRow texts(Object[] values) {
+    static InternalRow texts(Object[] values) {
         Object[] row = new Object[values.length];
         for (int i = 0; i < row.length; i++) {
             row[i] = UTF8String.fromString((String) values[i]);

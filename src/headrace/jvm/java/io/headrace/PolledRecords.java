@@ -39,14 +39,20 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public class PolledRecords implements TableProvider {
     private static final int SOURCE_PARTITION = 6;
+    private static final int SOURCE_OFFSET = 7;
+    private static final int FAILURE = 8;
     private static final StructType HEADER = new StructType(new StructField[] {
         field("key", DataTypes.StringType), field("value", DataTypes.BinaryType),
+    });
+    private static final StructType REASON = new StructType(new StructField[] {
+        field("step", DataTypes.StringType), field("class", DataTypes.StringType), field("message", DataTypes.StringType),
+        field("cause", DataTypes.StringType),
     });
     private static final StructType SCHEMA = new StructType(new StructField[] {
         field("topic", DataTypes.StringType), field("partition", DataTypes.IntegerType), field("key", DataTypes.BinaryType),
         field("value", DataTypes.BinaryType), field("headers", DataTypes.createArrayType(HEADER)),
         field("timestamp", DataTypes.LongType), field("source_partition", DataTypes.StringType),
-        field("source_offset", DataTypes.StringType),
+        field("source_offset", DataTypes.StringType), field("failure", REASON),
     });
 
     private static StructField field(String name, DataType type) {
@@ -123,7 +129,7 @@ public class PolledRecords implements TableProvider {
         private boolean origin() {
             boolean origin = false;
             for (int number : numbers()) {
-                origin |= number >= SOURCE_PARTITION;
+                origin |= number == SOURCE_PARTITION || number == SOURCE_OFFSET;
             }
             return origin;
         }
@@ -207,9 +213,13 @@ public class PolledRecords implements TableProvider {
             Object[] row = (Object[]) rows.next();
             Object[] values = new Object[columns.length];
             for (int i = 0; i < columns.length; i++) {
-                values[i] = value(row[columns[i]]);
+                values[i] = columns[i] == FAILURE ? texts(row[FAILURE]) : value(row[columns[i]]);
             }
             return new GenericInternalRow(values);
+        }
+
+        private static Object texts(Object failure) {
+            return failure == null ? null : PluginCall.texts((Object[]) failure);
         }
 
         private static Object value(Object value) {

@@ -14,7 +14,7 @@ import java.util.NoSuchElementException;
 
 /** Rows of a source task whose host is another process of this machine, as `io.headrace.connect.Serve` writes them. */
 final class RemoteRows implements Iterator, Closeable {
-    private static final int COLUMNS = 8;
+    private static final int COLUMNS = 9;
     private final Socket socket;
     private final DataInputStream in;
     private Object[] next;

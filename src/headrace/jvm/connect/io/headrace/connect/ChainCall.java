@@ -51,12 +51,6 @@ interface ChainCall extends AutoCloseable {
         }
     }
 
-    private static Object[] failure(String alias, Throwable error) {
-        Throwable cause = error.getCause();
-        return new Object[] {alias, error.getClass().getName(), String.valueOf(error.getMessage()),
-            cause == null ? null : cause.getClass().getName() + ": " + cause.getMessage()};
-    }
-
     /**
      * Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers,
      * the topic that the record was read from. read: gets the bytes of each header.
@@ -108,9 +102,9 @@ interface ChainCall extends AutoCloseable {
                 return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value,
                     retries.call(() -> pairs(record, read))};
             } catch (Chain.StageFailure e) {
-                return new Object[] {failure(e.alias, e.getCause()), false, null, null, null, null, null, null};
+                return new Object[] {Failure.ofRecord(e.alias, e.getCause()), false, null, null, null, null, null, null};
             } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), false, null, null, null, null, null, null};
+                return new Object[] {Failure.ofRecord(null, e), false, null, null, null, null, null, null};
             }
         }
 
@@ -162,7 +156,7 @@ interface ChainCall extends AutoCloseable {
             try (Swap swap = Swap.in(plugin)) {
                 return retries.call(() -> answer(parts));
             } catch (RuntimeException | LinkageError e) {
-                return refused(failure(null, e));
+                return refused(Failure.ofRecord(null, e));
             }
         }
 

@@ -17,7 +17,6 @@ import org.apache.kafka.connect.runtime.HostEnvironment;
  * <p>Plugins are not made for several threads: each that calls at the same time has instances of its own.
  */
 final class ChainCalls {
-    private static final String HIDDEN = "[hidden]";
     private final PluginLoaders plugins;
     private final Supplier<HostEnvironment> environment;
     private final Map<String, Calls> defined = new ConcurrentHashMap<>();
@@ -79,24 +78,16 @@ final class ChainCalls {
             ChainCall used = one == null ? ChainCall.of(plugins, request) : one;
             try {
                 Object[] answer = used.call(parts, retries);
-                return answer[0] == null ? answer : masked(answer);
+                if (answer[0] != null) {
+                    Failure.masked((Object[]) answer[0], (List<?>) request.getOrDefault("secrets", List.of()));
+                }
+                return answer;
             } finally {
                 idle.addFirst(used);
                 if (closed) {
                     close();
                 }
             }
-        }
-
-        /** The answer, whose failure does not say secrets of the configuration. */
-        private Object[] masked(Object[] answer) {
-            Object[] failure = (Object[]) answer[0];
-            for (Object secret : (List<?>) request.getOrDefault("secrets", List.of())) {
-                for (int i = 2; i < failure.length; i++) { // message and cause
-                    failure[i] = failure[i] == null ? null : ((String) failure[i]).replace((String) secret, HIDDEN);
-                }
-            }
-            return answer;
         }
 
         void close() {

@@ -163,14 +163,14 @@ public final class Host implements BiFunction<String, Object[], Object> {
         int number = (int) number(request, "number");
         Retries retries = Retries.of(request);
         RecordRows.Converters own = new RecordRows.Converters(plugins.converter(request.get("key"), true),
-            plugins.converter(request.get("value"), false), plugins.headerConverter(request.get("header")), retries);
+            plugins.converter(request.get("value"), false), plugins.headerConverter(request.get("header")), retries,
+            (List<?>) request.get("secrets"));
         Chain<SourceRecord> chain = new Chain<>(plugins, (List<Map<String, Object>>) request.get("stages"));
         converters.put(id, own);
         List<AutoCloseable> ending = new ArrayList<>(own.measured(environment(), name, number));
         ending.addAll(chain.measured(environment(), name, number));
         SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
-            new StoredOffsets(id, events), chain, retries, (Boolean) request.get("tolerant"), (Boolean) request.get("transactional"),
-            environment().ofTask(name, number), ending);
+            new StoredOffsets(id, events), chain, retries, (Boolean) request.get("transactional"), environment().ofTask(name, number), ending);
         tasks.put(id, host);
         host.start();
     }

@@ -11,9 +11,14 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 
-/** Source records as rows: topic, partition, key, value, headers, timestamp, source partition, source offset; JDK types only. */
+/**
+ * Source records as rows: topic, partition, key, value, headers, timestamp, source partition, source offset, failure; JDK types only.
+ *
+ * <p>The failure is of a record that could not be converted; the row has what could be.
+ */
 final class RecordRows implements Iterator<Object[]> {
     private static final int ROW_BYTES = 100; // beside what is in it
+    private static final int FAILURE = 8;
     private final SourceTaskHost task;
     private final SourceRecord[] records;
     private final Converters converters;
@@ -30,12 +35,14 @@ final class RecordRows implements Iterator<Object[]> {
         final Converter value;
         final HeaderConverter header;
         final Retries retries;
+        final List<?> secrets; // hidden in failures
 
-        Converters(Converter key, Converter value, HeaderConverter header, Retries retries) {
+        Converters(Converter key, Converter value, HeaderConverter header, Retries retries, List<?> secrets) {
             this.key = key;
             this.value = value;
             this.header = header;
             this.retries = retries;
+            this.secrets = secrets;
         }
 
         /** Give them their metrics; what is returned ends both. */
@@ -65,12 +72,14 @@ final class RecordRows implements Iterator<Object[]> {
     @Override
     public Object[] next() {
         SourceRecord record = records[next++];
-        RecordHeaders headers = headers(record); // first, as in Kafka Connect: the other converters may add to them
-        Object[] row = new Object[8];
+        Object[] row = new Object[FAILURE + 1];
+        RecordHeaders headers = new RecordHeaders();
+        step(row, "output.headers", () -> addHeaders(record, headers)); // first, as in Kafka Connect: the others may add to them
         row[0] = record.topic();
         row[1] = record.kafkaPartition();
-        row[2] = converted(converters.key, record.topic(), headers, record.keySchema(), record.key());
-        row[3] = converted(converters.value, record.topic(), headers, record.valueSchema(), record.value());
+        step(row, "input.key", () -> row[2] = converted(converters.key, record.topic(), headers, record.keySchema(), record.key()));
+        step(row, "input.value",
+            () -> row[3] = converted(converters.value, record.topic(), headers, record.valueSchema(), record.value()));
         row[4] = pairs(headers);
         bytes += ROW_BYTES + length(row[2]) + length(row[3]) + length((Object[]) row[4]);
         row[5] = record.timestamp();
@@ -84,6 +93,15 @@ final class RecordRows implements Iterator<Object[]> {
             bytes += lastPartitionText.length() + ((String) row[7]).length();
         }
         return row;
+    }
+
+    /** A step of the conversion; step: as compiled chains name it. What the first one throws is the row's failure. */
+    private void step(Object[] row, String step, Runnable conversion) {
+        try {
+            conversion.run();
+        } catch (RuntimeException | LinkageError e) {
+            row[FAILURE] = row[FAILURE] == null ? Failure.masked(Failure.ofRecord(step, e), converters.secrets) : row[FAILURE];
+        }
     }
 
     private byte[] converted(Converter converter, String topic, RecordHeaders headers, Schema schema, Object data) {
@@ -102,13 +120,11 @@ final class RecordRows implements Iterator<Object[]> {
         return bytes;
     }
 
-    private RecordHeaders headers(SourceRecord record) {
-        RecordHeaders headers = new RecordHeaders();
+    private void addHeaders(SourceRecord record, RecordHeaders headers) {
         for (Header header : record.headers()) {
             headers.add(header.key(), converters.retries.call(
                 () -> converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value())));
         }
-        return headers;
     }
 
     static Object[] pairs(RecordHeaders headers) {

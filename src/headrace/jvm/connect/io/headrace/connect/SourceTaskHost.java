@@ -46,7 +46,6 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final StoredOffsets offsets;
     private final Chain<SourceRecord> chain;
     private final Retries retries; // of transforms and converters
-    private final boolean tolerant;
     private final PluginMetricsImpl metrics;
     private final List<AutoCloseable> ending; // transforms and converters
     private final Thread thread;
@@ -64,7 +63,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private int carried = FIRST_CARRIED; // records of a range that travels with a Spark task: CAPACITY_BYTES, as far as is known
 
     SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
-            Chain<SourceRecord> chain, Retries retries, boolean tolerant, boolean transactional, PluginMetricsImpl metrics,
+            Chain<SourceRecord> chain, Retries retries, boolean transactional, PluginMetricsImpl metrics,
             List<AutoCloseable> ending) {
         this.id = id;
         this.context = context;
@@ -73,7 +72,6 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         this.offsets = offsets;
         this.chain = chain;
         this.retries = retries;
-        this.tolerant = tolerant;
         this.transactions = transactional ? new WorkerTransactionContext() : null;
         this.metrics = metrics;
         this.ending = ending;
@@ -139,17 +137,13 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    /** The record after the chain; null if it was taken out, or refused where that is tolerated. */
+    /** The record after the chain; null if it was taken out. */
     private SourceRecord changed(SourceRecord record) {
         try {
             return chain.apply(record, retries);
         } catch (Chain.StageFailure e) {
             String where = "Transform " + e.alias + " failed for the record at source offset " + record.sourceOffset();
-            if (!tolerant) {
-                throw new ConnectException("Tolerance exceeded in error handler: " + where, e.getCause());
-            }
-            LOG.error("{} of {}; it is left out", where, record.sourcePartition(), e.getCause());
-            return null;
+            throw new ConnectException("Tolerance exceeded in error handler: " + where, e.getCause());
         }
     }
 
