@@ -13,9 +13,9 @@ from headrace.errors import ConfigError
 from headrace.spark import host_process
 from tests.clusters import Cluster
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.java_plugins.archives import COUNTING, JOURNAL
+from tests.java_plugins.archives import COUNTING, JOURNAL, LABEL
 from tests.java_plugins.test_sink import TEXT, await_values, texts
-from tests.java_plugins.test_source import records_of
+from tests.java_plugins.test_source import OWN, records_of
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
@@ -64,3 +64,10 @@ def test_a_heap_is_a_number_and_a_unit():
     assert heap({"connector.engine.heap": "1g"}) is None
     with pytest.raises(ConfigError, match="it has to be a number and k, m or g, like 512m"):
         heap({"connector.engine": "process", "connector.engine.heap": "much"})
+
+
+def test_a_class_that_a_converter_lacks_is_the_records_failure_and_the_process_lives(connector: Create, topic: str):
+    converter = {"header_converter": LABEL, "header_converter_refuse": "1", "header_converter_linkage": "yes"}
+    trace = connector(COUNTING, topic=topic, **PROCESS, **converter, **OWN).trace()
+    assert "java.lang.NoClassDefFoundError: no class for header 1" in trace
+    assert "has ended" not in trace

@@ -157,11 +157,12 @@ def test_a_task_that_throws_is_failed_with_its_own_trace(connector: Create, topi
 
 
 @pytest.mark.parametrize("delivered", ["by Kafka's code", "by Spark"])
-@pytest.mark.parametrize("method", ["commitRecord", "commit"])
+@pytest.mark.parametrize(("method", "thrown"), [("commitRecord", {}), ("commit", {}), ("commitRecord", {"linkage": "yes"})])
 def test_a_task_that_throws_when_records_are_committed_goes_on(
-    connector: Create, cluster: Cluster, topic: str, journal: Path, method: str, delivered: str
+    connector: Create, cluster: Cluster, topic: str, journal: Path, method: str, thrown: dict[str, str], delivered: str
 ):
-    connector(COUNTING, topic=topic, records="4", journal=str(journal), fail=method, **(OWN if delivered == "by Spark" else {}))
+    chain = OWN if delivered == "by Spark" else {}
+    connector(COUNTING, topic=topic, records="4", journal=str(journal), fail=method, **thrown, **chain)
     records_of(cluster, topic, 4)
     await_line(journal, "stored 4")
 

@@ -21,6 +21,7 @@ import org.apache.kafka.connect.source.SourceTaskContext;
 public class CountingSourceTask extends SourceTask {
     private static final Schema VALUE = SchemaBuilder.struct().name("org.example.Number").field("n", Schema.INT64_SCHEMA)
         .field("word", Schema.OPTIONAL_STRING_SCHEMA).build();
+    private static final byte[] LARGE = new byte[16 << 20];
     private Map<String, String> props;
     private Map<String, String> partition;
     private long at;
@@ -28,9 +29,16 @@ public class CountingSourceTask extends SourceTask {
     private int polls;
 
     static void failIf(Map<String, String> props, String method) {
+        while (method.equals(props.get("hang"))) {
+            java.util.concurrent.locks.LockSupport.parkNanos(1_000_000_000L);
+        }
         if (method.equals(props.get("fail"))) {
             String secret = props.get("secret");
-            throw new IllegalStateException("no luck in " + method + (secret == null ? "" : " with " + secret));
+            String what = "no luck in " + method + (secret == null ? "" : " with " + secret);
+            if (props.containsKey("linkage")) {
+                throw new NoClassDefFoundError(what);
+            }
+            throw new IllegalStateException(what);
         }
     }
 
@@ -101,8 +109,16 @@ public class CountingSourceTask extends SourceTask {
             Thread.sleep(100);
             return null;
         }
+        if (props.containsKey("pace")) {
+            Thread.sleep(Long.parseLong(props.get("pace")));
+        }
         List<SourceRecord> records = new ArrayList<>();
         while (at < end) {
+            if (props.containsKey("large")) {
+                at++;
+                records.add(new SourceRecord(partition, Map.of("at", at), props.get("topic"), Schema.BYTES_SCHEMA, LARGE));
+                continue;
+            }
             Struct value = new Struct(VALUE).put("n", at).put("word", at % 2 == 0 ? null : "odd");
             ConnectHeaders headers = new ConnectHeaders();
             headers.addInt("counted", (int) at);

@@ -23,6 +23,7 @@ public class Label implements Converter, HeaderConverter, Monitorable {
     private String role = "header";
     private long calls;
     private Object refused;
+    private boolean linkage;
 
     @Override
     public String version() {
@@ -37,6 +38,7 @@ public class Label implements Converter, HeaderConverter, Monitorable {
     @Override
     public void configure(Map<String, ?> props) {
         refused = props.get("refuse");
+        linkage = props.containsKey("linkage");
     }
 
     @Override
@@ -73,6 +75,9 @@ public class Label implements Converter, HeaderConverter, Monitorable {
     public byte[] fromConnectHeader(String topic, String name, Schema schema, Object value) {
         calls++;
         if (String.valueOf(value).equals(refused)) {
+            if (linkage) {
+                throw new NoClassDefFoundError("no class for header " + value);
+            }
             throw new IllegalStateException("no luck with header " + value);
         }
         return bytes(topic + "/" + name + "=" + value);

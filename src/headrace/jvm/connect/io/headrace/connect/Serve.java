@@ -118,7 +118,7 @@ public final class Serve {
                 }
             }
             out.writeByte(0);
-        } catch (RuntimeException e) { // of a converter
+        } catch (RuntimeException | Error e) { // the task failed, and not this process
             out.writeByte(2);
             put(out, Failure.trace(e).getBytes(StandardCharsets.UTF_8));
         }

@@ -31,11 +31,9 @@ import org.slf4j.MDC;
  * tasks do in their next poll what `commit` has only noted.
  */
 final class SourceTaskHost implements Runnable, SourceTaskContext {
-    /** Bytes of converted records that may wait: as objects they are a few times as large. */
+    /** Bytes of the values of records that may wait, to which one more poll may be added. */
     private static final long CAPACITY_BYTES = 64 << 20;
-    private static final int FIRST_CAPACITY = 10_000;
-    private static final int LEAST_CAPACITY = 1_000;
-    private static final int MOST_CAPACITY = 200_000;
+    private static final int CAPACITY = 200_000; // in records: small ones are mostly objects
     private static final int FIRST_CARRIED = 100;
     private static final int GROWTH = 10; // of what is carried, from one range to the next
     private static final Logger LOG = LoggerFactory.getLogger(SourceTaskHost.class);
@@ -51,6 +49,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final Thread thread;
     private final ArrayList<SourceRecord> buffer = new ArrayList<>(); // as they were polled
     private final ArrayList<SourceRecord> changed = new ArrayList<>(); // after the chain; null: taken out
+    private final ArrayList<Integer> sizes = new ArrayList<>(); // of what was polled, in bytes
+    private long bytes; // the sum of the sizes
     private final WorkerTransactionContext transactions; // null: batches end anywhere
     private final ArrayDeque<Long> ends = new ArrayDeque<>(); // of the transactions in the buffer: numbers of the records after
     private long base; // number of the first record in the buffer
@@ -59,7 +59,6 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private boolean wokenUp;
     private boolean ended;
     private Throwable failure;
-    private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
     private int carried = FIRST_CARRIED; // records of a range that travels with a Spark task: CAPACITY_BYTES, as far as is known
 
     SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
@@ -121,14 +120,20 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
             return;
         }
         List<SourceRecord> after = new ArrayList<>(records.size());
+        List<Integer> measured = new ArrayList<>(records.size());
         try {
             for (SourceRecord record : records) {
+                measured.add(RecordSize.of(record));
                 after.add(changed(record));
             }
         } finally { // what comes before a record that fails is delivered
             synchronized (this) {
                 changed.addAll(after);
                 buffer.addAll(records.subList(0, after.size()));
+                for (Integer size : measured.subList(0, after.size())) {
+                    sizes.add(size);
+                    bytes += size;
+                }
                 if (transactions != null && after.size() == records.size()) {
                     endTransactions(records);
                 }
@@ -189,7 +194,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
 
     /** Wait until there is room for more; returns whether to continue. */
     private synchronized boolean room() throws InterruptedException {
-        while (!stopping && buffer.size() >= capacity && ready() > 0) {
+        while (!stopping && (bytes >= CAPACITY_BYTES || buffer.size() >= CAPACITY) && ready() > 0) {
             wait();
         }
         return !stopping;
@@ -271,18 +276,14 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     }
 
     /** So many records of a range were so many bytes when they were converted. */
-    synchronized void measure(int records, long bytes) {
-        long fitting = MOST_CAPACITY;
-        if (records > 0) { // else the chain has taken all of them out
-            fitting = records * CAPACITY_BYTES / Math.max(1, bytes);
-            capacity = (int) Math.max(LEAST_CAPACITY, Math.min(MOST_CAPACITY, fitting));
-            notifyAll();
-        }
+    synchronized void measure(int records, long converted) {
+        // Without records the chain has taken all of them out.
+        long fitting = records == 0 ? CAPACITY : records * CAPACITY_BYTES / Math.max(1, converted);
         carried = (int) Math.max(1, Math.min(fitting, (long) GROWTH * carried));
     }
 
     /** Everything before `to` is written, and its offsets are stored: have the task commit it, and forget it. */
-    void acknowledge(long to) throws InterruptedException {
+    void acknowledge(long to) {
         SourceRecord[] done;
         synchronized (this) {
             done = buffer.subList(0, (int) (to - base)).toArray(new SourceRecord[0]);
@@ -296,6 +297,11 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         synchronized (this) {
             buffer.subList(0, done.length).clear();
             changed.subList(0, done.length).clear();
+            List<Integer> gone = sizes.subList(0, done.length);
+            for (Integer size : gone) {
+                bytes -= size;
+            }
+            gone.clear();
             base = to;
             while (!ends.isEmpty() && ends.peek() <= base) {
                 ends.remove();
@@ -304,18 +310,18 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    private void commitRecord(SourceRecord record) throws InterruptedException {
+    private void commitRecord(SourceRecord record) {
         try {
             task.commitRecord(record, null);
-        } catch (RuntimeException e) { // as in Kafka Connect: the record is written, whatever the task makes of it
+        } catch (Throwable e) { // as in Kafka Connect: the record is written, whatever the task makes of it
             LOG.error("Task {} failed in commitRecord()", id, e);
         }
     }
 
-    private void commit() throws InterruptedException {
+    private void commit() {
         try {
             task.commit();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             LOG.error("Task {} failed in commit()", id, e);
         }
     }
