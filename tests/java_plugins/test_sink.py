@@ -98,6 +98,7 @@ def test_an_errant_record_and_one_that_cannot_be_converted_are_dead_letters(
     settings: dict[str, str] = {
         "errors_tolerance": "all", "errors_deadletterqueue_topic_name": letters,
         "errors_deadletterqueue_topic_replication_factor": "1", "errors_deadletterqueue_context_headers_enable": "true",
+        "secret": "hunter2hunter2",
     }  # fmt: skip
     sink = connector(JOURNAL, topics=topic, journal=str(journal), **settings)
     await_values(journal, "errant", "good")
@@ -105,6 +106,8 @@ def test_an_errant_record_and_one_that_cannot_be_converted_are_dead_letters(
     found = {r.value: dict(r.headers) for r in cluster.read(letters)}
     assert found.keys() == {b'"errant"', b"no json"}
     assert found[b'"errant"']["__connect.errors.stage"] == b"TASK_PUT"
+    assert found[b'"errant"']["__connect.errors.exception.message"] == b"not this one [hidden]"
+    assert b"hunter2" not in b"".join(value or b"" for letter in found.values() for value in letter.values())
     assert found[b"no json"]["__connect.errors.stage"] == b"VALUE_CONVERTER"
     assert found[b"no json"]["__connect.errors.connector.name"] == sink.name.encode()
     replayed = sink.worker.call("POST", f"/headrace/dead-letters/{letters}/replay", {"letters": ["0:0", "0:1"]})["letters"]

@@ -58,16 +58,16 @@ def test_the_class_checks_its_options_itself(java_worker: EmbeddedWorker):
 
 
 def test_what_a_class_throws_in_its_check_is_answered(java_worker: EmbeddedWorker):
-    with pytest.raises(RestError, match=r"500: java\.lang\.IllegalStateException: no luck in validate"):
-        validate(java_worker, topic="t", fail="validate")
+    with pytest.raises(RestError, match=r"500: java\.lang\.IllegalStateException: no luck in validate with \[hidden\]$"):
+        validate(java_worker, topic="t", fail="validate", secret="hunter2hunter2")
 
 
 def test_what_a_class_throws_when_it_is_asked_is_answered(java_worker: EmbeddedWorker):
     with pytest.raises(RestError, match=r"java\.lang\.IllegalStateException: no luck in config"):
         validate(java_worker, connector_class=THROWING_CONFIG, topic="t", fail="config")
-    answer = validate(java_worker, topic="t", fail="exactlyOnceSupport", exactly_once_support="required")
+    answer = validate(java_worker, topic="t", fail="exactlyOnceSupport", exactly_once_support="required", secret="hunter2")
     assert errors(answer)["exactly.once.support"][-1] == (
-        "An unexpected error occurred during validation: no luck in exactlyOnceSupport"
+        "An unexpected error occurred during validation: no luck in exactlyOnceSupport with [hidden]"
     )
 
 

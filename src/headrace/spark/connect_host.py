@@ -37,6 +37,11 @@ _THREADS = 8
 _CACHE_S = 1.0
 
 
+def maskable(secrets: Iterable[str]) -> list[str]:
+    """The secrets, the longest first, without texts so short that they may be parts of other words."""
+    return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
+
+
 class PluginError(ConnectError):
     """An exception of a plugin: `java_class` is its class, `java_trace` its stack trace."""
 
@@ -48,9 +53,9 @@ class PluginError(ConnectError):
         self.java_trace = failure["trace"]
 
     def without(self, secrets: Iterable[str]) -> PluginError:
-        """The error without these texts, except texts so short that they may be parts of other words."""
+        """The error without these texts (`maskable`)."""
         shown = dict(self._failure)
-        for secret in sorted((s for s in secrets if len(s) >= SHORTEST), key=len, reverse=True):
+        for secret in maskable(secrets):
             for part in ("message", "trace"):
                 shown[part] = shown[part].replace(secret, Password.HIDDEN)
         return type(self)(shown)

@@ -9,8 +9,7 @@ from typing import Any
 
 import structlog
 
-from headrace.config.redaction import SHORTEST
-from headrace.spark.connect_host import ConnectHost, hiding
+from headrace.spark.connect_host import ConnectHost, hiding, maskable
 from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)
@@ -97,9 +96,9 @@ class ChainPlugin(JavaPlugin):
 
 
 def secrets_of(plugins: Iterable[Any]) -> list[str]:
-    """The secrets in settings of plugins in Java, without texts so short that they may be parts of other words."""
+    """The secrets in settings of plugins in Java (`maskable`)."""
     secrets = [secret for plugin in plugins if isinstance(plugin, ChainPlugin) for secret in type(plugin).passwords(plugin.props)]
-    return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
+    return maskable(secrets)
 
 
 def described(plugin: Any, props: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import structlog
 
-from headrace.config import ConfigDef, Type
+from headrace.config import ConfigDef
 from headrace.config.answered import AnsweredDefinition
-from headrace.spark.connect_host import ConnectHost, PluginHost
+from headrace.config.secrets import Secrets
+from headrace.spark.connect_host import ConnectHost, PluginHost, hiding
 
 log = structlog.get_logger(__name__)
 
@@ -50,16 +51,22 @@ class JavaPlugin:
         return cls.host.ask(method, **{"class": cls.plugin_name}, location=cls.location, limit=_ANSWER_MS, **request)
 
     @classmethod
+    def ask_about(cls, method: str, props: Mapping[str, Any], **request: Any) -> Any:
+        """The response about a configuration. Raises ConnectError as `ask`, without the secrets of the configuration."""
+        with hiding(cls.passwords(props)):
+            return cls.ask(method, props=dict(props), **request)
+
+    @classmethod
     def definition(cls) -> ConfigDef:
         """The options of the class, which checks them itself."""
         return AnsweredDefinition(cls.ask("definitions"), cls._check)
 
     @classmethod
-    def passwords(cls, props: Mapping[str, str]) -> list[str]:
-        """The values of a configuration that must not be shown."""
-        secret = [option.name for option in cls.definition().options.values() if option.type == Type.PASSWORD]
-        return [str(value) for name in secret if (value := props.get(name))]
+    def passwords(cls, props: Mapping[str, Any]) -> list[str]:
+        """The values of a configuration that must not be shown, also of settings that the class does not define."""
+        secrets = Secrets({"name": option.name, "type": option.type} for option in cls.definition().options.values())
+        return [str(value) for name, value in props.items() if value and secrets.hides(name)]
 
     @classmethod
     def _check(cls, props: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        return cls.ask("validate", props=dict(props))["values"]
+        return cls.ask_about("validate", props)["values"]

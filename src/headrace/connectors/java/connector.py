@@ -75,7 +75,7 @@ class JavaConnector(JavaPlugin):
     def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:
         """The class's result for offsets to alter. Raises ConnectError for invalid ones."""
         try:
-            return cls.ask("alterOffsets", props=dict(config), changes=changes)
+            return cls.ask_about("alterOffsets", config, changes=changes)
         except PluginError as error:
             raise ConnectError(error.message) from error
 
@@ -131,12 +131,12 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
     @classmethod
     def exactly_once_support(cls, props: Props) -> bool | None:
         """The class's validation of this configuration."""
-        return cls.ask("exactlyOnce", props=dict(props))
+        return cls.ask_about("exactlyOnce", props)
 
     @classmethod
     def defines_transactions(cls, props: Props) -> bool:
         """The class's validation of this configuration."""
-        return bool(cls.ask("definesTransactions", props=dict(props)))
+        return bool(cls.ask_about("definesTransactions", props))
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:

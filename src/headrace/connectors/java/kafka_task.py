@@ -11,7 +11,7 @@ import structlog
 
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients, HostedState, HostedTask
-from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
+from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding, maskable
 from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
@@ -97,6 +97,7 @@ class JavaTask(OfConnector, HostedTask):
                 consumer=clients.consumer,
                 producer=clients.producer,
                 admin=clients.admin,
+                secrets=maskable(self._passwords),
                 settings=clients.settings,
             )
 

@@ -74,7 +74,7 @@ public class JournalSinkTask extends SinkTask {
             + " " + record.timestampType() + " " + record.headers());
         switch (value) {
             case "errant":
-                context.errantRecordReporter().report(record, new DataException("not this one"));
+                context.errantRecordReporter().report(record, new DataException("not this one " + props.get("secret")));
                 break;
             case "rewind":
                 if (!rewound) {

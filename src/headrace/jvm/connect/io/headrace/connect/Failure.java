@@ -28,12 +28,19 @@ final class Failure {
 
     /** The same without these secrets in message and cause. */
     static Object[] masked(Object[] failure, Collection<?> secrets) {
-        for (Object secret : secrets) {
-            for (int i = 2; i < failure.length; i++) {
-                failure[i] = failure[i] == null ? null : ((String) failure[i]).replace((String) secret, HIDDEN);
-            }
+        for (int i = 2; i < failure.length; i++) {
+            failure[i] = failure[i] == null ? null : hidden((String) failure[i], secrets);
         }
         return failure;
+    }
+
+    /** A text without these secrets. */
+    static String hidden(String text, Collection<?> secrets) {
+        String shown = text;
+        for (Object secret : secrets) {
+            shown = shown.replace((String) secret, HIDDEN);
+        }
+        return shown;
     }
 
     static Map<String, Object> of(Throwable error) {

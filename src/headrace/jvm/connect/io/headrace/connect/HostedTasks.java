@@ -3,6 +3,7 @@ package io.headrace.connect;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
@@ -45,19 +46,18 @@ final class HostedTasks {
                 HostedTask task = tasks.remove(id);
                 return task == null || task.stop(wait(request));
             case "hosted.abandon":
-                (id == null ? tasks.keySet() : Set.of(id)).forEach(this::abandon);
+                abandon(id == null ? Set.copyOf(tasks.keySet()) : Set.of(id));
                 return null;
             default:
                 throw new IllegalArgumentException(method);
         }
     }
 
-    /** Have a task end without waiting for it: nothing of it counts any more. */
-    private void abandon(String id) {
-        HostedTask task = tasks.remove(id);
-        if (task != null) {
-            task.stop(0);
-        }
+    /** Have tasks end without waiting for them: nothing of them counts any more. All are told before anything may wait. */
+    private void abandon(Set<String> ids) {
+        List<HostedTask> ended = ids.stream().map(tasks::remove).filter(Objects::nonNull).toList();
+        ended.forEach(HostedTask::abandon);
+        ended.forEach(task -> task.stop(0));
     }
 
     private static long wait(Map<String, Object> request) {
@@ -97,6 +97,7 @@ final class HostedTasks {
         parts.settings = Json.texts(request.get("settings"));
         parts.consumer = Json.texts(request.get("consumer"));
         parts.producer = Json.texts(request.get("producer"));
+        parts.secrets = (List<?>) request.get("secrets");
         parts.admin = Json.texts(request.get("admin"));
         parts.key = plugins.converter(request.get("key"), true);
         parts.value = plugins.converter(request.get("value"), false);

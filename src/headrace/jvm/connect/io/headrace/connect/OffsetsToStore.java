@@ -7,15 +7,20 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.WorkerConfig;
 import org.apache.kafka.connect.storage.OffsetBackingStore;
 import org.apache.kafka.connect.util.Callback;
 
 /** Gives the offsets of a source task to the worker, which stores them: done once it has. */
-final class OffsetsToStore implements OffsetBackingStore {
+public final class OffsetsToStore implements OffsetBackingStore {
     private final String id;
     private final Events events;
+    private final Set<CompletableFuture<List<String>>> open = ConcurrentHashMap.newKeySet();
+    private volatile boolean ended;
 
     OffsetsToStore(String id, Events events) {
         this.id = id;
@@ -27,10 +32,22 @@ final class OffsetsToStore implements OffsetBackingStore {
     public Future<Void> set(Map<ByteBuffer, ByteBuffer> offsets, Callback<Void> callback) {
         List<List<String>> texts = new ArrayList<>();
         offsets.forEach((key, value) -> texts.add(List.of(text(key), text(value))));
-        return events.ask("store", id, texts).handle((answer, error) -> {
+        CompletableFuture<List<String>> question = events.ask("store", id, texts);
+        open.add(question);
+        if (ended) {
+            end();
+        }
+        return question.handle((answer, error) -> {
+            open.remove(question);
             callback.onCompletion(error, null);
             return null;
         });
+    }
+
+    /** Whoever waits for offsets to be stored, or has any stored from now on, gets an exception. */
+    public void end() {
+        ended = true;
+        open.forEach(question -> question.completeExceptionally(new ConnectException("The task has been given up")));
     }
 
     private static String text(ByteBuffer buffer) {

@@ -1,5 +1,6 @@
 package org.apache.kafka.connect.runtime;
 
+import io.headrace.connect.SecretsInterceptor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -65,6 +66,8 @@ public final class HostedSinkTask extends HostedTask {
             Map<String, Object> producer = new HashMap<>(parts.producer);
             producer.put("key.serializer", ByteArraySerializer.class.getName());
             producer.put("value.serializer", ByteArraySerializer.class.getName());
+            producer.put(SecretsInterceptor.SECRETS, parts.secrets);
+            producer.merge("interceptor.classes", SecretsInterceptor.class.getName(), (before, own) -> before + "," + own);
             reporters.add(DeadLetterQueueReporter.createAndSetup(new HashMap<>(parts.admin), id, settings, producer, errors));
         }
         return reporters;

@@ -1,5 +1,6 @@
 package org.apache.kafka.connect.runtime;
 
+import io.headrace.connect.OffsetsToStore;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +24,6 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.storage.CloseableOffsetStorageReader;
 import org.apache.kafka.connect.storage.ConnectorOffsetBackingStore;
-import org.apache.kafka.connect.storage.OffsetBackingStore;
 import org.apache.kafka.connect.storage.OffsetStorageWriter;
 import org.apache.kafka.connect.util.LoggingContext;
 import org.apache.kafka.connect.util.TopicAdmin;
@@ -33,19 +33,21 @@ import org.apache.kafka.connect.util.TopicCreationGroup;
 public final class HostedSourceTask extends HostedTask {
     private static final Executor CLOSING = work -> new Thread(work, "plugin-producer-close").start();
     private final WorkerSourceTask task;
+    private final OffsetsToStore store;
     private volatile String failedAt; // where the last record that failed has
 
     /** reader: what the task asks for offsets; store: takes what is to be stored. */
     public HostedSourceTask(HostEnvironment environment, Parts<SourceRecord> parts, CloseableOffsetStorageReader reader,
-            OffsetBackingStore store) {
+            OffsetsToStore store) {
         super(environment, parts.id());
+        this.store = store;
         try (LoaderSwap swap = SWAP.apply(parts.loader())) {
-            task = made(parts, reader, store);
+            task = made(parts, reader);
             prepare(task, parts.config, parts.loader());
         }
     }
 
-    private WorkerSourceTask made(Parts<SourceRecord> parts, CloseableOffsetStorageReader reader, OffsetBackingStore store) {
+    private WorkerSourceTask made(Parts<SourceRecord> parts, CloseableOffsetStorageReader reader) {
         ConnectMetrics metrics = environment.metrics;
         boolean creates = environment.config.topicCreationEnable();
         SourceConnectorConfig settings = new SourceConnectorConfig(environment.plugins, parts.settings, creates);
@@ -89,6 +91,13 @@ public final class HostedSourceTask extends HostedTask {
         super.start();
     }
 
+    @Override
+    public void abandon() {
+        store.end();
+        super.abandon();
+    }
+
+    /** Returns once a commit that runs has ended: at once after `abandon`. */
     @Override
     public boolean stop(long waitMs) {
         environment.committer.remove(id);

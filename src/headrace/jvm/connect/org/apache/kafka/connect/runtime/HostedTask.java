@@ -59,6 +59,7 @@ public abstract class HostedTask implements TaskStatus.Listener {
         public Map<String, String> settings; // of the connector: `errors.…`, `topic.creation.…`, and its name
         public Map<String, String> consumer; // of a sink
         public Map<String, String> producer; // of a source; of a sink's dead letters
+        public List<?> secrets; // not to be said in dead letters
         public Map<String, String> admin; // what creates topics
         public Converter key;
         public Converter value;
@@ -172,6 +173,16 @@ public abstract class HostedTask implements TaskStatus.Listener {
     /** What the failure of the task says, where more is known than it says itself. */
     Throwable explained(Throwable failure) {
         return failure;
+    }
+
+    /** Signal that nothing of the task counts any more, and wait for nothing; `stop` follows. */
+    public void abandon() {
+        synchronized (this) {
+            stopping = true;
+            notifyAll();
+        }
+        task.stop();
+        task.cancel();
     }
 
     /** Have the task stop; returns whether it has within so long. If not it ends later, and nothing of it is heard. */
