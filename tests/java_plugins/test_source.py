@@ -187,6 +187,20 @@ def test_what_throws_when_it_stops_can_be_deleted(connector: Create, topic: str,
         source.delete()
 
 
+@pytest.mark.parametrize("method", ["connector.start", "taskConfigs", "connector.stop"])
+def test_what_never_returns_holds_up_neither_pause_nor_restart_nor_deletion(connector: Create, topic: str, method: str):
+    source = connector(COUNTING, topic=topic, hang=method)
+    if method == "connector.stop":
+        source.await_states("RUNNING", "RUNNING")
+    source.put("pause")
+    wait_until(lambda: source.states()[:1] == ["PAUSED"], CONNECTOR_S, lambda: f"the pause: {source.status()}")
+    source.configure({"hang": None})
+    source.put("resume")
+    source.await_states("RUNNING", "RUNNING")
+    source.configure({"hang": method})
+    source.delete()
+
+
 def test_an_error_that_a_connector_raises_later_fails_it(connector: Create, topic: str):
     assert connector(COUNTING, topic=topic, **{"raise": "gone"}).trace().startswith("java.lang.IllegalStateException: gone\n")
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import structlog
@@ -50,6 +51,7 @@ class Supervisor:
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._tasks = ConnectorTasks(name, worker, reporter, leader, self._queue.put, self.wake)
         self._context: ConnectorContext | None = None
+        self._calling: ConnectorContext | None = None  # while the connector is called
         self._running: RunningConnector | None = None
         self._state: str | None = None
         self._version: int | None = None
@@ -60,11 +62,14 @@ class Supervisor:
     # ------------------------------------------------------------------------------------------- from other threads
     def start(self) -> None:
         """Start the thread, which converges to the desired state at once."""
-        self.wake()
+        self._queue.put(self._converge)
         self._thread.start()
 
     def wake(self) -> None:
-        """Queue a convergence to the desired state."""
+        """Queue a convergence to the desired state, and end a call of the connector that is not for this state."""
+        desired = self._desired_state()
+        if desired is None or desired.target != "STARTED" or desired.version != self._version:
+            self._end_call()
         self._queue.put(self._converge)
 
     def release_parts(self) -> threading.Event:
@@ -77,7 +82,9 @@ class Supervisor:
         return converged
 
     def restart(self, request: Restart) -> None:
-        """Queue a restart request."""
+        """Queue a restart request, and end a call of the connector that the request is for."""
+        if request.connector:
+            self._end_call()
         self._queue.put(partial(self._restart, request))
 
     def remove(self, connector_here: bool) -> None:
@@ -85,6 +92,7 @@ class Supervisor:
 
         connector_here: whether this worker has the connector instance, not only tasks.
         """
+        self._end_call()
         self._queue.put(partial(self._remove, connector_here))
 
     def shut_down(self) -> None:
@@ -92,6 +100,12 @@ class Supervisor:
         if self._context is not None:
             self._context.stopping.set()
         self._queue.put(None)
+
+    def _end_call(self) -> None:
+        """Have the connector return from a call that may take for ever, a start or the generation of task configurations."""
+        calling = self._calling
+        if calling is not None:
+            calling.stopping.set()
 
     def _failed(self, error: Exception) -> None:
         self._queue.put(partial(self._connector_failed, error))
@@ -144,14 +158,18 @@ class Supervisor:
 
     def _start_connector(self, desired: DesiredState, goal: str) -> None:
         self._stop_connector()
-        self._version = desired.version
+        self._version, self._state = desired.version, None
         if goal == RUNNING:
+            self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
             try:
-                self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
-                self._running = self._worker.start_connector(desired.config, self._context)
+                with self._calls(self._context):
+                    self._running = self._worker.start_connector(desired.config, self._context)
             except Exception as e:
-                if not (self._context and self._context.stopping.is_set()):
+                if not self._context.stopping.is_set():
                     self._connector_failed(e)
+                return
+            if self._context.stopping.is_set():  # it was to end just when it returned
+                self._stop_connector()
                 return
         self._state = goal
         self._reporter.connector(self.name, goal, self._tasks.class_version)
@@ -159,18 +177,31 @@ class Supervisor:
 
     def _update_task_configs(self) -> None:
         """Generate the connector's task configurations, and submit them if they have changed."""
-        desired = self._desired_state()
-        if desired is None or self._running is None:
+        desired, context = self._desired_state(), self._context
+        if desired is None or self._running is None or context is None:
             return
         try:
-            configs = task_configs(self._running)
+            with self._calls(context):
+                configs = task_configs(self._running)
         except Exception as e:
-            self._connector_failed(e)
+            if context.stopping.is_set():
+                self._stop_connector()
+                self._state = None
+            else:
+                self._connector_failed(e)
             return
         # Converters, transforms and clients are the connector's: tasks restart even with equal configurations (KAFKA-9228).
         if configs != [dict(t) for t in desired.tasks] or (configs and desired.applied != desired.config):
             log.info("connector.tasks.reconfigured", tasks=len(configs))
             self._submit(configs)
+
+    @contextmanager
+    def _calls(self, context: ConnectorContext) -> Iterator[None]:
+        self._calling = context
+        try:
+            yield
+        finally:
+            self._calling = None
 
     def _submit(self, configs: list[dict[str, str]]) -> None:
         """Send task configurations to the leader; retried later if it cannot be reached."""

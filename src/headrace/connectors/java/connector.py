@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import wait
 from typing import Any, ClassVar
 
 import structlog
 
+from headrace.background import in_background
 from headrace.connect_config.engine import heap
 from headrace.connectors.base import (
     ConnectorContext,
@@ -29,6 +31,8 @@ from headrace.spark.host_process import ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin, plugin_metrics
 
 log = structlog.get_logger(__name__)
+
+_LOOK_S, _STOP_S = 0.1, 5.0
 
 
 class JavaConnector(JavaPlugin):
@@ -94,7 +98,7 @@ class JavaConnector(JavaPlugin):
         request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
         self._passwords = self.passwords(props)
         with hiding(self._passwords):
-            self._task_class = self._host.ask("connector.start", id=self._id, **request)
+            self._task_class = self._unless_stopping("connector.start", **request)
 
     @property
     def task_class_name(self) -> str:
@@ -104,12 +108,26 @@ class JavaConnector(JavaPlugin):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """The task configurations of the instance."""
         with hiding(self._passwords):
-            return self._host.ask("connector.taskConfigs", id=self._id, most=max_tasks)
+            return self._unless_stopping("connector.taskConfigs", most=max_tasks)
+
+    def _unless_stopping(self, method: str, **request: Any) -> Any:
+        """The response of the instance. Raises ConnectError once the connector is to stop: the call is left behind then."""
+        host, id = self._host, self._id
+        call = in_background(lambda: host.ask(method, id=id, **request), f"plugin-{self.context.name}")
+        while not call.done():
+            wait([call], _LOOK_S)
+            if self.context.stopping.is_set() and not call.done():
+                raise ConnectError(f"Connector {self.context.name} was stopped before {self.plugin_name} returned ({method}).")
+        return call.result()
 
     def stop(self) -> None:
-        """Stop the instance, whatever it throws then."""
+        """Stop the instance, whatever it throws then; one that takes longer than 5 s is left behind, as in Kafka Connect."""
+        host, id = self._host, self._id
+        call = in_background(lambda: host.ask("connector.stop", id=id), f"plugin-{self.context.name}")
         try:
-            self._host.ask("connector.stop", id=self._id)
+            call.result(_STOP_S)
+        except TimeoutError:
+            log.warning("plugin.stop.left-behind", plugin=self.plugin_name, limit_s=_STOP_S)
         except PluginError as error:
             log.warning("plugin.stop.failed", plugin=self.plugin_name, cause=f"{error.java_class}: {error}")
         self._host.forget(self._id)

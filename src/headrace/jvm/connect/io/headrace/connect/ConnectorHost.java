@@ -18,7 +18,11 @@ import org.apache.kafka.connect.sink.SinkConnectorContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
 import org.slf4j.MDC;
 
-/** A connector that runs: what the worker asks of it, and what it may ask of the worker. */
+/**
+ * A connector that runs: what the worker asks of it, and what it may ask of the worker.
+ *
+ * <p>It is called by one thread at a time: what stops it waits for a start that has not returned.
+ */
 final class ConnectorHost implements SourceConnectorContext, SinkConnectorContext {
     private final String id;
     private final String context;
@@ -36,7 +40,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
         this.metrics = metrics;
     }
 
-    void start(Map<String, String> props) {
+    synchronized void start(Map<String, String> props) {
         try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.initialize(this);
             connector.start(props);
@@ -44,7 +48,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     }
 
     /** The configurations of its tasks, at most `most` of them by its own promise. */
-    List<Map<String, String>> taskConfigs(int most) {
+    synchronized List<Map<String, String>> taskConfigs(int most) {
         try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             List<Map<String, String>> configs = new ArrayList<>();
             for (Map<String, String> config : connector.taskConfigs(most)) {
@@ -55,7 +59,11 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     }
 
     void stop() {
-        offsets.close();
+        offsets.close(); // whoever waits for an answer returns
+        stopConnector();
+    }
+
+    private synchronized void stopConnector() {
         try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.stop();
         } finally {
