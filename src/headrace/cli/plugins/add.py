@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import lzma
 import re
 import shutil
+import struct
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +23,12 @@ from headrace.cli.progress import progress
 from headrace.errors import BadRequestError, SetupError
 from headrace.jvm.artifacts import Coordinates, fetch
 
+_CHUNK = 1 << 20
+_DAMAGED = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError, struct.error,
+    OverflowError,
+)  # fmt: skip
+"""What Python's readers of archives raise for damaged ones; a RuntimeError also for a bit that says it is encrypted."""
 _ARCHIVES = re.compile(r"\.(tar\.gz|tgz|zip|jar)$")
 
 
@@ -76,16 +86,22 @@ def _archive(text: str, scratch: Path, report: Callable[[str], None]) -> Path:
 
 
 def _unpack(archive: Path, into: Path) -> None:
-    """The content of an archive of jars; a jar as it is. Raises SetupError for one that is broken."""
+    """The content of an archive of jars; a jar as it is. Raises SetupError for one that is damaged anywhere."""
     try:
-        if archive.suffix == ".jar":
-            with zipfile.ZipFile(archive):
-                shutil.copy(archive, into)
-        elif archive.suffix == ".zip":
+        if archive.suffix in (".jar", ".zip"):
             with zipfile.ZipFile(archive) as packed:
-                packed.extractall(into)
+                damaged = packed.testzip()
+                if damaged is not None:
+                    raise zipfile.BadZipFile(f"Bad CRC-32 for file {damaged!r}")
+                if archive.suffix == ".zip":
+                    packed.extractall(into)
+                else:
+                    shutil.copy(archive, into)
         else:
             with tarfile.open(archive) as packed:
                 packed.extractall(into, filter="data")
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
-        raise SetupError(f"The archive {archive.name} is broken: {error}.") from error
+            with gzip.open(archive) as whole:  # a tar ends before the checksum of its gzip
+                while whole.read(_CHUNK):
+                    pass
+    except _DAMAGED as error:
+        raise SetupError(f"The archive {archive.name} is broken: {error or type(error).__name__}.") from error
