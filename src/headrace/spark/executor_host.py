@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from headrace.errors import ConnectError
+from headrace.retry import Backoff
 from headrace.spark.connect_host import ConnectHost, PluginError, PluginHost
 
 log = structlog.get_logger(__name__)
@@ -50,10 +51,20 @@ class ExecutorHost(PluginHost):
         return _HostOfTask(self, connector)
 
     def _follow(self) -> None:
-        try:
-            self.follow()
-        except Exception as error:  # its tasks get the error themselves
-            log.info("plugins.executor.lost", executor=self.id, machine=self.machine, cause=str(error))
+        """Handle requests of plugins until the executor is lost, or the session ends; a host that cannot open yet is retried."""
+        retry = Backoff(0.25, 10.0)
+        while True:
+            try:
+                self.follow()
+            except ExecutorLostError as error:  # its tasks get the error themselves
+                log.info("plugins.executor.lost", executor=self.id, machine=self.machine, cause=str(error))
+                return
+            except PluginError as error:
+                log.warning("plugins.executor.unusable", executor=self.id, machine=self.machine, cause=str(error))
+                time.sleep(retry.failed())
+            except Exception as error:
+                log.debug("plugins.events.end", executor=self.id, cause=str(error))
+                return
 
 
 class _HostOfTask(PluginHost):
