@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -154,3 +155,36 @@ def test_of_a_deleted_connector_nothing_is_left(supervised: Supervised) -> None:
     supervised.supervisor.remove(connector_here=True)
     supervised.reaches(None)
     assert supervised.stopped == 1
+
+
+class Reports(StatusReporter):
+    """Remembers the states of the connector."""
+
+    states: tuple[str, ...] = ()
+
+    def connector(self, name: str, state: str, version: str | None, error: Any = None) -> None:
+        self.states = (*self.states, state)
+        super().connector(name, state, version, error)
+
+
+def test_a_start_that_never_returns_ends_when_the_connector_is_paused(tmp_path: Path) -> None:
+    want, started = [RUNNING], threading.Event()
+    stores = memory_stores(Config({"offset.storage.file.filename": str(tmp_path / "offsets")}))
+    worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
+
+    def hang(_config: Any, context: Any) -> RunningConnector:
+        started.set()
+        context.stopping.wait()
+        raise ConnectError("it was stopped before")
+
+    worker.start_connector = hang
+    reports: Any = Reports(stores.status, "w", tracking=True)
+    supervisor = Supervisor("c", lambda: want[0], worker, reports, SimpleNamespace(), lambda _name: None)  # type: ignore[arg-type]
+    supervisor.start()
+    started.wait(120)
+    want[0] = replace(RUNNING, target="PAUSED")
+    supervisor.wake()
+    wait_until(lambda: "PAUSED" in reports.states, 20, lambda: str(reports.states))
+    assert "FAILED" not in reports.states
+    supervisor.shut_down()
+    wait_until(supervisor.ended.is_set, 120, "the supervisor has ended")
