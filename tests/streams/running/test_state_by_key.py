@@ -9,11 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from headrace.streams import (
     BufferConfig,
+    Consumed,
     EmitStrategy,
+    JoinWindows,
     Materialized,
     Produced,
     Serdes,
@@ -27,15 +30,59 @@ from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
 
-def test_the_present_time_is_that_of_each_batch(drive):
+def _microseconds() -> Column:
+    return F.unix_micros(F.current_timestamp())
+
+
+LATER_OPERATORS = {
+    "nothing": lambda stream: stream,
+    "reduce": lambda stream: stream.group_by_key().reduce(lambda old, new: new, Materialized.as_("last")).to_stream(),
+    "table": lambda stream: stream.to_table(Materialized.as_("table")).to_stream(),
+    "peek": lambda stream: stream.peek(lambda key, value: None),
+    "join": lambda stream: stream.map_values(lambda v: v.cast("string")).join(
+        stream, lambda left, right: right, JoinWindows.of_time_difference_with_no_grace(1)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("later", LATER_OPERATORS)
+def test_the_present_time_is_that_of_each_batch_whatever_follows(drive, later):
     builder = StreamsBuilder()
-    times = builder.stream("in", STRINGS).map_values(lambda _: F.unix_micros(F.current_timestamp()))
-    times.to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    times = builder.stream("in", STRINGS).map_values(lambda _: _microseconds())
+    LATER_OPERATORS[later](times).to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    with drive(builder) as driver:
+        for number in range(2):
+            feed(driver, "in", [("a", "x", 10 * number)])
+        first, second = driver.create_output_topic("out", Serdes.string(), Serdes.long()).read_key_values()
+    assert first[1] < second[1]
+
+
+RANDOM = {
+    "rand": F.rand, "randn": F.randn, "uuid": F.uuid, "uniform": lambda: F.uniform(F.lit(0.0), F.lit(1.0)),
+    "randstr": lambda: F.randstr(F.lit(20)), "shuffle": lambda: F.shuffle(F.sequence(F.lit(1), F.lit(30))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", RANDOM)
+def test_random_values_are_those_of_each_batch(drive, function):
+    builder = StreamsBuilder()
+    values = builder.stream("in", STRINGS).map_values(lambda _: RANDOM[function]().cast("string"))
+    values.group_by_key().reduce(lambda old, new: new, Materialized.as_("last")).to_stream().to("out")
     with drive(builder) as driver:
         for _ in range(2):
             feed(driver, "in", [("a", "x", 0)])
-        first, second = driver.create_output_topic("out", Serdes.string(), Serdes.long()).read_key_values()
-    assert first[1] < second[1]
+        first, second = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_key_values()
+    assert first[1] != second[1]
+
+
+def test_an_exchange_is_an_operator_and_no_word_of_a_record(drive):
+    builder = StreamsBuilder()
+    trades = builder.stream("in", Consumed.with_(Serdes.string(), Serdes.json("StockExchange string, type string")))
+    trades = trades.filter(lambda key, trade: trade["type"] == "Exchange")
+    trades.map_values(lambda trade: trade["StockExchange"]).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", '{"StockExchange": "XNYS", "type": "Exchange"}', 0)])
+        assert driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_key_values() == [("a", "XNYS")]
 
 
 def test_a_batch_runs_the_job_of_the_batch_before(drive):

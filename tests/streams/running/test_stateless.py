@@ -129,6 +129,9 @@ def test_or_is_left_out_where_the_handler_says_so(drive):
         assert _out(driver, "out", Serdes.long()) == [("b", 7)]
 
 
+_SERIALIZATION = b"org.apache.kafka.common.errors.SerializationException"
+
+
 def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
     builder = StreamsBuilder()
     builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
@@ -140,8 +143,8 @@ def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
     sentence = b"The value of the record at in-0 offset 1 cannot be read by the long serde."
     assert (letter.key, letter.value, letter.timestamp) == ("a", "short", 3)
     assert letter.headers == (
-        ("own", b"1"), ("__streams.errors.exception", b"org.apache.kafka.common.errors.SerializationException"),
-        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", sentence), ("__streams.errors.topic", b"in"),
+        ("own", b"1"), ("__streams.errors.exception", _SERIALIZATION),
+        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", _SERIALIZATION + b": " + sentence), ("__streams.errors.topic", b"in"),
         ("__streams.errors.partition", b"0"), ("__streams.errors.offset", b"1"),
     )  # fmt: skip
     with pytest.raises(ConfigError, match=r"is set, but deserialization\.exception\.handler is fail"):
@@ -171,6 +174,20 @@ def test_a_record_for_which_an_expression_fails_goes_to_the_dead_letter_topic_an
     assert b"\tat org.apache.spark" in headers["__streams.errors.stacktrace"]
     place = [headers[f"__streams.errors.{name}"] for name in ("topic", "partition", "offset")]
     assert place == [b"in", b"0", b"4"]
+
+
+def test_a_value_with_a_zero_byte_in_the_error_is_a_dead_letter_too(drive):
+    builder = StreamsBuilder()
+    numbers = builder.stream("in", STRINGS).map_values(lambda value: value.cast("bigint"))
+    numbers.to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    with drive(builder, config=LEFT_OUT) as driver:
+        feed(driver, "in", [("a", "x\0y", 1), ("a", "2", 2)])
+        assert _out(driver, "out", Serdes.long()) == [("a", 2)]
+        (letter,) = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
+    headers = dict(letter.headers)
+    assert headers["__streams.errors.exception"] == b"org.apache.spark.SparkNumberFormatException"
+    assert b"'x\0y'" in headers["__streams.errors.message"]
+    assert b"\tat org.apache.spark" in headers["__streams.errors.stacktrace"]
 
 
 def test_so_does_one_for_which_a_processor_fails_or_whose_result_is_too_large(drive):

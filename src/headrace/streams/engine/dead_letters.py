@@ -17,7 +17,9 @@ def unreadable(records: DataFrame, topic: str) -> DataFrame:
     """Records that cannot be deserialized, for the dead letter topic. records: columns of `source.RAW`, and `reason`."""
     from pyspark.sql import functions as F
 
-    return _letters(records, topic, (F.lit(_EXCEPTION), F.col("reason"), F.col("reason")))
+    # No exception was thrown, so there are no frames: the first line of a Java stack trace is all of it.
+    trace = F.concat(F.lit(f"{_EXCEPTION}: "), F.col("reason"))
+    return _letters(records, topic, (F.lit(_EXCEPTION), F.col("reason"), trace))
 
 
 def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:

@@ -8,13 +8,14 @@ declared as partitioned by Kafka's partition, which no operator changes, so Spar
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import structlog
 
 from headrace.errors import StreamsError
 from headrace.spark.kafka import ONE_REQUEST, is_local
@@ -23,10 +24,10 @@ from headrace.streams.config import DEFAULT_ROCKSDB_MEMORY_MB, ROCKSDB_MEMORY_MB
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+log = structlog.get_logger(__name__)
+
 _ROWS_AT_ONCE = 10_000  # of a range
 _STORED = "p int, key binary, value binary"
-# Functions whose values Spark fixes when it plans.
-_VOLATILE = re.compile(r"\b(current_timestamp|current_date|now|localtimestamp|current_time|rand|randn|uuid|shuffle|randstr)\(")
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ class TaskRuntime:
         self._socket = ""
         self.following = False
         """Whether records are fetched ahead, from where the next batch begins."""
+        self.volatile = False
+        """Whether a plan has functions whose value Spark fixes when it plans, such as the present time."""
         if state_dir is not None:
             Path(state_dir).mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="headrace-streams-", dir=state_dir)
@@ -259,8 +262,8 @@ class TaskRuntime:
         try:
             self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
         except Exception as error:
-            if failure := self._java.failure():
-                raise RecordFailedError(*failure.split("\0")) from error
+            if failure := list(self._java.failure()):
+                raise RecordFailedError(*failure) from error
             raise
 
     def defer_writes(self) -> None:
@@ -277,7 +280,7 @@ class TaskRuntime:
 
     def set_dead_letter_cause(self, failure: RecordFailedError) -> None:
         """Set the error of the record that `dead_letters` writes next."""
-        self._java.setLetter("\0".join((failure.exception, failure.text, failure.trace)))
+        self._java.setLetter(failure.exception, failure.text, failure.trace)
 
     def written_offsets(self) -> dict[tuple[str, int], int]:
         """By partition, the offset after the last record that complete batches have written."""
@@ -340,10 +343,11 @@ class TaskRuntime:
         return sql.catalyst.types.DataTypeUtils.toAttributes(sql.types.StructType.fromDDL(schema))
 
     def _rows(self, frame: DataFrame) -> Any:
-        execution = _execution(frame)
-        plan = execution.executedPlan().toString()
-        if "Exchange" in plan:
-            raise StreamsError(f"A plan moves rows between partitions, which no batch can repeat:\n{plan}")
+        execution, checks = _execution(frame), self._jvm.io.headrace.streams.PlanChecks
+        self.volatile = self.volatile or checks.isVolatile(execution.analyzed())  # here, as what is computed once hides its plan
+        if checks.movesRows(execution.executedPlan()):
+            log.debug("streams.plan.moves-rows", plan=execution.executedPlan().toString())
+            raise StreamsError("A plan moves rows between partitions, which no batch can repeat.")
         return execution.toRdd()
 
     def _frame(self, rows: Any, attributes: Any, partition: str | None) -> DataFrame:
@@ -385,11 +389,6 @@ def _values(lines: str) -> list[list[str]]:
 def _memory_bytes(spark: SparkSession) -> int:
     """The memory limit of RocksDB's cache and write buffers, in bytes."""
     return int(spark.conf.get(ROCKSDB_MEMORY_MB, None) or DEFAULT_ROCKSDB_MEMORY_MB) << 20
-
-
-def is_volatile(frames: Iterable[DataFrame]) -> bool:
-    """Whether frames use functions whose value Spark fixes when it plans, such as the current time."""
-    return any(_VOLATILE.search(_execution(frame).analyzed().toString()) for frame in frames)
 
 
 def _execution(frame: DataFrame) -> Any:

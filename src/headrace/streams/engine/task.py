@@ -27,7 +27,7 @@ from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.engine.restore import StoreRestore
-from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch, is_volatile
+from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReader, log_skipped
 from headrace.streams.nodes import SourceNode
 
@@ -70,7 +70,6 @@ class StreamTask:
     _context: Context | None = None
     _program_job: Any = None
     _dead_letter_job: Any = None
-    _volatile: bool = False
     _written: set[tuple[str, int]] = field(default_factory=set)  # as `StateManager.stores_written` returns it
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
@@ -311,11 +310,10 @@ class StreamTask:
 
     def _job(self) -> Any:
         """The job of a batch: planned once, unless it has functions of the present time."""
-        if self._program_job is None or self._volatile:
+        if self._program_job is None or self.state.runtime.volatile:
             if self._program_job is not None:
                 self._context = self._planned()
             assert self._context is not None
-            self._volatile = is_volatile(output.frame for output in self._context.outputs)
             self._program_job = self.state.runtime.program(self._context.outputs)
         return self._program_job
 

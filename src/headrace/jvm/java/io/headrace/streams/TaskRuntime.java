@@ -249,13 +249,13 @@ public final class TaskRuntime {
     }
 
     /** Of a record that cannot be processed, by which the last batch has failed: exception, message, stack trace; else nothing. */
-    public String failure() {
-        return String.join("\u0000", failure);
+    public List<String> failure() {
+        return failure;
     }
 
     /** What went wrong with the record that is written to the dead letter topic now: exception, message, stack trace. */
-    public void setLetter(String text) {
-        letter = List.of(text.split("\u0000", -1));
+    public void setLetter(String exception, String message, String trace) {
+        letter = List.of(exception, message, trace);
     }
 
     String letter(int part) {
