@@ -350,3 +350,15 @@ def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
         assert list(driver.store("store").all()) == [(("b", 50, 60), 2)]
         stored = driver._tasks[0].state.tables["store"].rows()
         assert [(row["k"], row["w"]) for row in stored.collect()] == [("b", 50)]
+
+
+def test_sessions_that_begin_weeks_apart_merge(drive):
+    """Their starts differ by more milliseconds than an int has."""
+    day, builder = 24 * 3600 * 1000, StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace(14 * day, 7 * day)
+    builder.stream("in", STRINGS).group_by_key().windowed_by(windows).count(Materialized.as_("sessions"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", at * day) for at in (0, 10, 20, 30, 50)])
+        assert [key[1:] for key, _ in driver.store("sessions").all()] == [(0, 30 * day), (50 * day, 50 * day)]
+        feed(driver, "in", [("a", "x", 40 * day)])
+        assert list(driver.store("sessions").all()) == [(("a", 0, 50 * day), 6)]

@@ -131,6 +131,27 @@ def test_a_global_table_is_looked_up_by_any_key(drive):
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]
 
 
+def test_the_last_record_of_a_key_is_the_row_of_a_global_table_whatever_its_time(drive):
+    builder = StreamsBuilder()
+    builder.stream("left", STRINGS).left_join(builder.global_table("right", STRINGS), lambda k, v: k, both).to("out")
+    with drive(builder) as driver:
+        feed(driver, "right", [("k", "a", 10), ("k", "b", 5), ("gone", "c", 10), ("gone", None, 5)])
+        feed(driver, "left", [("k", "x", 20), ("gone", "x", 20)])
+        assert [r.value for r in _out(driver)] == ["x-b", "x-None"]
+
+
+def test_a_global_table_whose_topic_is_created_again_is_loaded_again(drive):
+    builder = StreamsBuilder()
+    builder.stream("left", STRINGS).left_join(builder.global_table("right", STRINGS), lambda k, v: k, both).to("out")
+    with drive(builder) as driver:
+        feed(driver, "right", [("kept", "a", 1), ("kept", "b", 2), ("gone", "c", 3), ("deleted", "d", 4)])
+        for again in ([("kept", "e", 5), ("deleted", "d", 6), ("deleted", None, 7)], []):
+            del driver.topics.rows["right"]
+            feed(driver, "right", again)
+            feed(driver, "left", [(key, "x", 20) for key in ("kept", "gone", "deleted")])
+        assert [r.value for r in _out(driver)] == ["x-e", "x-None", "x-None"] + ["x-None"] * 3
+
+
 def test_a_joiner_of_a_global_table_gets_the_record_s_key_and_the_mapped_one(drive):
     builder = StreamsBuilder()
     rows = builder.global_table("right", STRINGS)

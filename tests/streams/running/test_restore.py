@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.streams import Grouped, Materialized, Serdes, StreamsBuilder, TimeWindows
+from headrace.streams.engine import offset_metadata
+from headrace.streams.engine.context import Context, StateManager
+from headrace.streams.engine.runtime import Output
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, batches, feed
 from tests.support import seeds
@@ -255,3 +262,28 @@ def test_a_changelog_that_a_serde_cannot_read_is_refused(drive, spark, key, valu
         Exception, match=f"The changelog app-counts-changelog holds a {what} that the long serde cannot read: was"
     ):
         drive(builder, topics=topics)
+
+
+def test_the_text_of_an_offset_is_one_that_a_broker_takes_however_many_stores_there_are():
+    partition, names = ("in", 1), [f"count-of-orders-per-customer-and-minute-of-shop-{number}" for number in range(30)]
+    stream_times = {name: {0: 1, 1: 1_700_000_000_000 + number * 977} for number, name in enumerate(names)}
+    signatures = {name: hashlib.sha256(name.encode()).hexdigest()[:8] for name in names}
+    written = [(name, partition_number) for name in names for partition_number in (0, 1)]
+    text = offset_metadata.encode(7, partition, stream_times, written, {"s": signatures, "to": 5, "e": None})
+    assert len(text) <= 4096
+    metadata = offset_metadata.decoded({partition: (5, text)})
+    clock = {name: {1: times[1]} for name, times in stream_times.items()}
+    assert offset_metadata.stream_times(metadata) == clock
+    assert metadata[partition]["s"] == signatures and metadata[partition]["to"] == 5
+    assert offset_metadata.stores_with_rows(metadata) == {(name, 1) for name in names}
+    plain = json.dumps(metadata[partition])  # as an earlier version has committed it
+    assert offset_metadata.decoded({partition: (5, plain)}) == metadata
+
+
+def test_more_stores_than_fit_are_refused_before_anything_is_read():
+    state = StateManager(cast(Any, None), {}, lambda store: f"app-{store}-changelog")
+    names = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(100)]
+    state.logs.update({name: cast(Any, SimpleNamespace(signature=name[:8])) for name in names})
+    outputs = [Output("tick", name, None, cast(Any, None)) for name in names]
+    with pytest.raises(StreamsError, match=r"Sub-topology 3 has too many stores \(100\): .* where a broker takes 4096"):
+        offset_metadata.require_fits(3, Context(state, outputs=outputs))

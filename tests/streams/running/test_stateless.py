@@ -144,7 +144,8 @@ def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
     assert (letter.key, letter.value, letter.timestamp) == ("a", "short", 3)
     assert letter.headers == (
         ("own", b"1"), ("__streams.errors.exception", _SERIALIZATION),
-        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", _SERIALIZATION + b": " + sentence), ("__streams.errors.topic", b"in"),
+        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", _SERIALIZATION + b": " + sentence),
+        ("__streams.errors.topic", b"in"),
         ("__streams.errors.partition", b"0"), ("__streams.errors.offset", b"1"),
     )  # fmt: skip
     with pytest.raises(ConfigError, match=r"is set, but deserialization\.exception\.handler is fail"):

@@ -59,6 +59,10 @@ class StateManager:
             if retention is not None:
                 self.tables[store].expired_until = {p: time - retention for p, time in self.stream_times.get(node, {}).items()}
 
+    def signatures(self) -> dict[str, str]:
+        """The signatures of the stores with a changelog, by name."""
+        return {name: log.signature for name, log in self.logs.items() if self.changelog(name) is not None}
+
     def stores_written(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
         """Of written partitions, those of changelogs, each with the name of the store; and the topics of `repartition_sources`,
         as if they had one partition.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, cast
 
+import structlog
+
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.registry_formats import with_schema_lookup
-from headrace.streams.engine.source import RAW, SourceReader
+from headrace.streams.engine.source import RAW, Ranges, SourceReader
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.nodes import SourceNode
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from headrace.streams.stores import StateStore
+
+log = structlog.get_logger(__name__)
 
 
 class GlobalTable:
@@ -39,13 +43,33 @@ class GlobalTable:
         self.update()
 
     def update(self) -> None:
-        """Load new records."""
+        """Load new records; all of them again if the topic was deleted and created again."""
         with self._lock:
             ends = self._cluster.offsets(self._partitions, "latest")
-            ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
-            if ranges:
-                with_schema_lookup(lambda: self.table.load(self._rows(self._cluster.read(ranges))))
-                self._positions.update({p: end for p, (_, end) in ranges.items()})
+            recreated = [p for p, position in self._positions.items() if ends.get(p, position) < position]
+            if recreated:
+                log.warning(
+                    "%s-%d ends at offset %d, but has been read up to %d: it was created again, or records were lost. The global "
+                    "table is loaded again.",
+                    *recreated[0], ends[recreated[0]], self._positions[recreated[0]],
+                )  # fmt: skip
+            positions = self._cluster.offsets(self._partitions, "earliest") if recreated else self._positions
+            ranges = {p: (start, ends[p]) for p, start in positions.items() if ends.get(p, 0) > start}
+            if ranges or recreated:
+                with_schema_lookup(lambda: self.table.load(self._changes(ranges, replaces=bool(recreated))))
+                self._positions = {**positions, **{p: end for p, (_, end) in ranges.items()}}
+
+    def _changes(self, ranges: Ranges, *, replaces: bool) -> DataFrame:
+        """The rows from ranges of offsets. replaces: with deletions of all other rows, so that no reader meets an empty table."""
+        from pyspark.sql import functions as F
+
+        spark = self._runtime.spark
+        rows = self._rows(self._cluster.read(ranges) if ranges else spark.createDataFrame([], RAW))
+        if not replaces:
+            return rows
+        others = self.table.rows().join(rows.where("v is not null"), "k", "left_anti")
+        nothing = F.lit(None).cast(self.table.layout.value).alias("v")
+        return rows.where("v is not null").unionByName(others.select(F.lit(0).alias("p"), "k", nothing, "t"))
 
     def close(self) -> None:
         """Close the runtime."""
@@ -56,8 +80,6 @@ class GlobalTable:
 
         records = cast(Records, self._source_reader.flow(self._source, raw, 0))
         latest = (
-            records.frame.where("k is not null")
-            .groupBy("k")
-            .agg(F.max_by(F.struct("v", "t"), F.struct("t", "p", "o")).alias("x"))
+            records.frame.where("k is not null").groupBy("k").agg(F.max_by(F.struct("v", "t"), F.struct("p", "o")).alias("x"))
         )
         return latest.select(F.lit(0).alias("p"), "k", F.col("x.v").alias("v"), F.col("x.t").alias("t"))

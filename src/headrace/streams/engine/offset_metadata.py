@@ -3,11 +3,16 @@
 `n`, the number of the batch that is committed, or of the one that begins; then `to`, the offset after it; `c`, stream times by
 operator; `s`, signatures of stores; `e`, stores whose changelogs are being filled again; `w`, stores whose changelogs have rows
 in this partition, and repartition topics (`StateManager.stores_written`).
+
+A broker takes no more than `offset.metadata.max.bytes`. Names stand in several fields, so a long text is compressed: zlib, then
+base 85. What is compressed has a mark in front, which no JSON has.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,12 +20,15 @@ import structlog
 
 from headrace.errors import StreamsError
 from headrace.streams.engine.changelog import REMEDY
-from headrace.streams.engine.context import StateManager, StreamTimes
+from headrace.streams.engine.context import Context, StateManager, StreamTimes
 from headrace.streams.engine.source import Partition
 
 log = structlog.get_logger(__name__)
 OffsetMetadata = Mapping[Partition, Mapping[str, Any]]
 """The decoded JSON, by partition."""
+_MAX_LENGTH = 4096  # the broker's default of `offset.metadata.max.bytes`
+_PLAIN_LENGTH = 1024  # up to which the text is plain JSON, for those who read it
+_COMPRESSED = "z:"
 
 
 def encode(
@@ -30,7 +38,25 @@ def encode(
     clock = {node: times[partition[1]] for node, times in stream_times.items() if partition[1] in times}
     stores = sorted(store for store, p in written if p == partition[1])
     parts = {**more, "c": clock or None, "w": stores or None}
-    return json.dumps({"n": number, **{key: part for key, part in parts.items() if part is not None}})
+    text = json.dumps({"n": number, **{key: part for key, part in parts.items() if part is not None}})
+    if len(text) <= _PLAIN_LENGTH:
+        return text
+    return _COMPRESSED + base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def require_fits(subtopology: int, context: Context) -> None:
+    """Raise StreamsError if the metadata of a sub-topology can become longer than a broker takes. context: its plan."""
+    state, nodes = context.state, sorted({output.name for output in context.outputs if output.kind == "tick"})
+    # Times that have nothing in common, of all operators; all stores have rows and are filled again.
+    stream_times = {node: {0: 10**12 + zlib.crc32(node.encode()) * 1000} for node in nodes}
+    written = {(name, 0) for name in (*state.logs, *state.repartition_sources)}
+    more = {"to": 2**63 - 1, "s": state.signatures(), "e": sorted(state.logs)}
+    if (length := len(encode(2**63 - 1, ("", 0), stream_times, written, more))) > _MAX_LENGTH:
+        raise StreamsError(
+            f"Sub-topology {subtopology} has too many stores ({len(state.logs)}): their names and times are committed with its "
+            f"offsets, and would take up to {length} characters, where a broker takes {_MAX_LENGTH} (offset.metadata.max.bytes). "
+            "Divide it into several applications, or with repartition() into several sub-topologies."
+        )
 
 
 def batch_number(metadata: OffsetMetadata) -> int:
@@ -40,7 +66,13 @@ def batch_number(metadata: OffsetMetadata) -> int:
 
 def decoded(committed: Mapping[Partition, tuple[int, str]]) -> OffsetMetadata:
     """The metadata of committed offsets."""
-    return {partition: json.loads(text) for partition, (_, text) in committed.items() if text}
+    return {partition: json.loads(_plain(text)) for partition, (_, text) in committed.items() if text}
+
+
+def _plain(text: str) -> str | bytes:
+    if text.startswith(_COMPRESSED):
+        return zlib.decompress(base64.b85decode(text.removeprefix(_COMPRESSED)))
+    return text
 
 
 def require_same_stores(metadata: OffsetMetadata, now: Mapping[str, str]) -> None:

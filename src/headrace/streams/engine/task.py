@@ -80,6 +80,7 @@ class StreamTask:
     def prepare(self) -> None:
         """Plan the nodes without records: creates the stores, and finds what Spark refuses. Raises StreamsError."""
         self._context, self._program_job = self._planned(), None
+        offset_metadata.require_fits(self.program.number, self._context)
 
     def infer_formats(self) -> bool:
         """Plan the nodes as far as the formats of internal topics are known; whether that determines more formats."""
@@ -99,7 +100,7 @@ class StreamTask:
         self._pending = {p: (self.positions[p], int(fields["to"])) for p, fields in metadata.items() if "to" in fields}
         self.state.set_stream_times(offset_metadata.stream_times(metadata))
         offset_metadata.require_filled(metadata, self.state)
-        offset_metadata.require_same_stores(metadata, self._signatures())
+        offset_metadata.require_same_stores(metadata, self.state.signatures())
         stores = StoreRestore(self.state, self.cluster, self.partitions)
         pending = {p: self.number for _, p in self._pending}
         self._written = offset_metadata.stores_with_rows(metadata)
@@ -268,12 +269,9 @@ class StreamTask:
     def _offset_metadata(self, partition: Partition, to: int | None = None, stream_times: StreamTimes | None = None) -> str:
         more: dict[str, Any] = {"to": to}
         if partition == self.partitions[0]:
-            more |= {"s": self._signatures() or None, "e": sorted(self.stores_to_refill) or None}
+            more |= {"s": self.state.signatures() or None, "e": sorted(self.stores_to_refill) or None}
         times = self.state.stream_times if stream_times is None else stream_times
         return offset_metadata.encode(self.number, partition, times, self._written, more)
-
-    def _signatures(self) -> dict[str, str]:
-        return {name: log.signature for name, log in self.state.logs.items() if self.state.changelog(name) is not None}
 
     def _holds_state(self, changelog: str, rows: DataFrame) -> bool:
         """Whether a changelog holds valid state although nothing is committed. Raises StreamsError if it would count twice."""

@@ -105,7 +105,7 @@ def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_m
             there = session["e"] > record["newest"] - F.lit(retention_ms)
             return there & (session["e"] >= record["t"] - gap) & (session["w"] <= record["t"] + gap)
 
-        close = F.array_sort(F.filter(sessions, near), lambda a, b: (a["w"] - b["w"]).cast("int"))
+        close = F.array_sort(F.filter(sessions, near), lambda a, b: F.sign(a["w"] - b["w"]).cast("int"))
         start = F.aggregate(close, record["t"], lambda low, s: F.least(low, s["w"]))
         end = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["e"]))
         time = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["t"]))
