@@ -69,12 +69,15 @@ class KafkaStreams:
         timeout = timeouts[0] if timeouts else None
         return initialization.initialize(self.topology, self.config, self._connected(), init_parameters, timeout)
 
-    def describe_internal_topics(self, planned: Mapping[str, int] | None = None) -> InternalTopicsDescription:
+    def describe_internal_topics(
+        self, planned: Mapping[str, int] | None = None, timeout: Duration | None = None
+    ) -> InternalTopicsDescription:
         """The internal topics of the application, compared with those on the cluster; changes nothing. Raises as `init` does.
 
-        planned: numbers of partitions of source topics that are about to be created, or to get as many.
+        planned: numbers of partitions of source topics that are about to be created, or to get as many; timeout: without it, half
+        of `max.poll.interval.ms`.
         """
-        timeout_s = self.config.max_poll_interval_ms / 2000
+        timeout_s = (self.config.max_poll_interval_ms / 2 if timeout is None else milliseconds(timeout, "timeout")) / 1000
         return initialization.describe_internal_topics(self.topology, self.config, self._connected(), timeout_s, planned)
 
     def verify(self) -> None:

@@ -112,6 +112,12 @@ def test_a_check_of_a_cluster_that_does_not_answer_has_the_status_of_any_other_e
     assert isinstance(answer.exception, HeadraceError)
 
 
+@pytest.mark.parametrize("way", ["--check", "--dry-run", "--json"])
+def test_a_time_out_is_one_of_every_way_to_ask(run: Run, way: str):
+    answer = run("init", way, "--timeout", "0.7", "--set", "bootstrap.servers=127.0.0.1:1", "--set", "max.poll.interval.ms=6000")
+    assert "within 700 milliseconds" in str(answer.exception)
+
+
 def test_a_setting_on_the_command_line_wins(run: Run, admin: Admin):
     answer = json.loads(run("plan", "--json", "--set", "topic.segment.bytes=7777777").output)
     assert {topic["configs"]["segment.bytes"] for topic in answer["topics"]} == {"7777777"}

@@ -41,14 +41,15 @@ def init(
     from headrace.streams.initialization import InitParameters, topics_to_create
 
     streams = application.streams(app, config, set_)
+    timeout_ms = None if timeout is None else round(timeout * 1000)
     if check:
-        _check(streams, as_json)
+        _check(streams, timeout_ms, as_json)
     parameters = InitParameters(setup_if_incomplete)
-    findings = streams.describe_internal_topics() if dry_run or as_json else None
+    findings = streams.describe_internal_topics(timeout=timeout_ms) if dry_run or as_json else None
     if dry_run and findings:
         created, done = topics_to_create(findings, parameters), "would be created"
     else:
-        created = streams.init(parameters, *([] if timeout is None else [round(timeout * 1000)]))
+        created = streams.init(parameters, *([] if timeout_ms is None else [timeout_ms]))
         done = "has been created"
     if as_json and findings:
         typer.echo(report.as_json(findings, () if dry_run else created))
@@ -59,13 +60,13 @@ def init(
         typer.echo("The topology has no internal topics; nothing is to be set up.")
 
 
-def _check(streams: KafkaStreams, as_json: bool) -> NoReturn:
-    """Say how the topics are, and exit."""
+def _check(streams: KafkaStreams, timeout_ms: int | None, as_json: bool) -> NoReturn:
+    """Say how the topics are, and exit. timeout_ms: how long that may take."""
     from headrace.cli.streams import report
     from headrace.errors import MissingSourceTopicError
 
     try:
-        findings = streams.describe_internal_topics()
+        findings = streams.describe_internal_topics(timeout=timeout_ms)
     except MissingSourceTopicError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(_NO_SOURCE) from None
