@@ -153,8 +153,9 @@ def test_the_default_of_an_optional_struct_has_the_order_of_its_fields() -> None
     fields = {"a": Schema("int32"), "b": Schema("string", optional=True), "c": Schema("bytes")}
     inner = Schema("struct", name="In", optional=True, fields=fields, default={"c": "/w==", "a": 1})
     written = avro(Schema("struct", name="R", fields={"in": inner}))["fields"][0]
-    assert (written["default"], written["type"][0]) == (None, "null")  # as AvroData does it: null is the default of the union
-    assert list(written["type"][1]["connect.default"].items()) == [("a", 1), ("b", None), ("c", "\xff")]
+    assert written["type"][0] == "null"  # as AvroData does it: the default is one of the second type
+    for default in (written["default"], written["type"][1]["connect.default"]):
+        assert list(default.items()) == [("a", 1), ("b", None), ("c", "\xff")]
     schema = connect(avro(Schema("struct", name="R", fields={"in": inner})))
     assert schema.fields["in"].default == {"a": 1, "b": None, "c": "/w=="}
     assert avro(schema)["fields"][0] == written
@@ -199,6 +200,45 @@ def test_what_cannot_be_is_said_in_a_sentence() -> None:
         )
     with pytest.raises(DataError, match="has no field a, which is in the data"):
         writing_plan(PAIRS[-2][0], '{"type":"record","name":"R","fields":[]}', PLAIN)
+
+
+def test_maps_with_keys_that_are_no_texts_have_one_type_of_entries() -> None:
+    schema = Schema("map", keys=Schema("int32"), values=Schema("string"))
+    written = avro(Schema("struct", name="R", fields={"a": schema, "b": schema.same_but(optional=True)}))
+    assert written["fields"][0]["type"]["items"]["name"] == "MapEntry"
+    assert written["fields"][1]["type"] == ["null", {"type": "array", "items": "io.confluent.connect.avro.MapEntry"}]
+    assert connect(written).fields["b"] == schema.same_but(optional=True)
+    other = Schema("map", keys=Schema("int64"), values=Schema("string"))
+    with pytest.raises(DataError, match=r"Can't redefine: io\.confluent\.connect\.avro\.MapEntry"):
+        avro(Schema("struct", name="R", fields={"a": schema, "b": other}))
+
+
+@pytest.mark.parametrize(("node", "default"), [
+    ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B"),
+    ({"type": "fixed", "name": "E", "size": 1}, "A"),
+    ({"type": "record", "name": "E", "fields": [{"name": "x", "type": "int"}]}, {"x": 1}),
+], ids=["enum", "fixed", "record"])  # fmt: skip
+def test_a_type_that_is_used_again_may_have_a_default_in_one_place(node: Any, default: Any) -> None:
+    fields = [{"name": "f", "type": node, "default": default}, {"name": "g", "type": "E"}]
+    for ordered in (fields, [fields[1] | {"type": node}, fields[0] | {"type": "E"}]):
+        written = avro(connect({"type": "record", "name": "R", "fields": ordered}, ENHANCED), ENHANCED)
+        by_name = {field["name"]: field for field in written["fields"]}
+        assert by_name["f"]["default"] == default
+        assert ordered[0]["name"] == written["fields"][0]["name"]
+        assert (written["fields"][1]["type"], written["fields"][0]["type"]["name"]) == ("E", "E")
+        assert "default" not in by_name["g"]
+
+
+def test_two_branches_of_a_union_that_become_the_same_are_an_error_in_a_sentence() -> None:
+    enums = [{"type": "enum", "name": name, "symbols": ["A"]} for name in ("E", "F")]
+    with pytest.raises(DataError, match='Duplicate in union: "string"'):
+        avro(connect(enums))
+
+
+def test_numbers_and_characters_of_a_schema_are_written_as_avros_library_does() -> None:
+    schema = Schema("float64", default=1e10, doc="\x1f\u2028\u00e9")
+    assert from_connect(schema, PLAIN) == \
+        '{"type":"double","connect.doc":"\\u001F\u2028\u00e9","connect.default":1.0E10}'  # fmt: skip
 
 
 def test_a_schema_may_refer_to_others() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
+from headrace.values import json_text
 from headrace.values.recursion import bare
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
@@ -20,7 +20,7 @@ _LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 def from_connect(schema: Schema | None, options: AvroOptions) -> str:
     """The text of the Avro schema for a Connect schema; None: for schemaless data. Raises DataError."""
     node = mapping.ANYTHING_SCHEMA if schema is None else _AvroFromConnect(options).convert(schema, "")
-    return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
+    return json_text.encode(node).decode()
 
 
 class _AvroFromConnect:
@@ -29,7 +29,7 @@ class _AvroFromConnect:
         self._unnamed = 0
         self._written: list[tuple[Schema, str]] = []  # converted structs, and their names
         self._enclosing: list[str] = []  # names of the records that are being converted
-        self._names: set[str] = set()
+        self._definitions: dict[str, Any] = {}  # what defines a type, by its full name; None while it is being converted
 
     def convert(self, schema: Schema, space: str, required: bool = False) -> Any:
         """The node of a schema. space: the enclosing namespace; required: without null, even if the schema is optional."""
@@ -43,21 +43,19 @@ class _AvroFromConnect:
     def _base(self, schema: Schema, space: str) -> Any:
         if schema.type == "struct":
             return self._record(bare(schema) if schema.is_recursive else schema.same_but(optional=False), space)
+        if mapping.is_enum(schema) and (self._options.enhanced or self._options.general_sums):
+            return self._enum(schema, space)
+        if mapping.is_fixed(schema):
+            return self._fixed(schema, space)
         if schema.type == "array" and schema.items:
             node: dict[str, Any] = {"type": "array", "items": self.convert(schema.items, space)}
         elif schema.type == "map" and schema.values:
             node = self._map(schema, space)
-        elif mapping.is_enum(schema) and (self._options.enhanced or self._options.general_sums):
-            node = self._enum(schema, space)
-        elif mapping.is_fixed(schema):
-            node = self._fixed(schema, space)
         else:
             node = {"type": _TYPES[schema.type]}
             if schema.logical == DECIMAL:
                 precision = (schema.parameters or {}).get(mapping.PRECISION, mapping.PRECISION_DEFAULT)
                 node |= {"scale": schema.scale, "precision": int(precision)}
-        if len(node) == 1 and node["type"] not in _TYPES.values():
-            return node["type"]  # a reference to a type that is defined already
         node |= self._properties(schema)
         return node if len(node) > 1 else node["type"]
 
@@ -95,10 +93,22 @@ class _AvroFromConnect:
         namespace, _, short = name.rpartition(".")
         short = mapping.scrubbed(short, self._options)
         full = f"{namespace}.{short}" if namespace else short
-        if full in self._names:
-            raise DataError(f"Can't redefine: {full}: two parts of the Connect schema have this name and are not the same")
-        self._names.add(full)
+        self._definitions.setdefault(full, None)
         return full, {"name": short} | ({"namespace": namespace} if namespace != space else {})
+
+    def _definition(self, full: str, node: dict[str, Any], space: str) -> Any:
+        """The node that defines a named type, or a reference to it, if it is defined already.
+
+        As with `AvroData`, the first definition is the one that is kept, with its default, parameters and so on. Raises
+        DataError for a type that has this name and other data: `AvroData` would write it as the first, which nothing can read.
+        """
+        facts = _data_facts(node, space)
+        if self._definitions[full] is None:
+            self._definitions[full] = facts
+            return node
+        if self._definitions[full] != facts:
+            raise DataError(f"Can't redefine: {full}: two parts of the Connect schema have this name and are not the same")
+        return self._reference(full, space)
 
     def _written_name(self, schema: Schema, space: str) -> str | None:
         full = next((name for written, name in self._written if written == schema), None)
@@ -123,7 +133,9 @@ class _AvroFromConnect:
         fields = [self._field(name, inner, schema, full.rpartition(".")[0]) for name, inner in schema.members.items()]
         self._enclosing.pop()
         document = {} if doc is None else {"doc": doc}
-        return {"type": "record", **named, **document, "fields": fields, **self._properties(schema)}
+        return self._definition(
+            full, {"type": "record", **named, **document, "fields": fields, **self._properties(schema)}, space
+        )
 
     def _field(self, name: str, schema: Schema, parent: Schema, space: str) -> dict[str, Any]:
         discards = self._options.discard_type_doc
@@ -131,7 +143,7 @@ class _AvroFromConnect:
         field: dict[str, Any] = {"name": mapping.scrubbed(name, self._options), "type": self.convert(schema, space)}
         if doc is not None:
             field["doc"] = doc
-        if schema.default is not None and not (schema.type == "struct" and schema.optional):
+        if schema.default is not None:
             field["default"] = avro_default(schema, schema.default, self._options)
         elif schema.optional:
             field["default"] = None
@@ -149,33 +161,51 @@ class _AvroFromConnect:
             for name, entry_schema in (("key", schema.keys), ("value", schema.values))
         ]
         mark = {"connect.internal.type": mapping.MAP_ENTRY} if schema.name else {}
-        return {"type": "array", "items": {"type": "record", **named, "fields": fields, **mark}}
+        items = self._definition(full, {"type": "record", **named, "fields": fields, **mark}, space)
+        return {"type": "array", "items": items}
 
-    def _enum(self, schema: Schema, space: str) -> dict[str, Any]:
-        written_name = self._written_name(schema.same_but(optional=False, default=None), space)
-        if written_name is not None:
-            return {"type": written_name}
+    def _enum(self, schema: Schema, space: str) -> Any:
         parameters, prefix = schema.parameters or {}, self._options.enum + "."
         symbols = [key.removeprefix(prefix) for key in parameters if key.startswith(prefix)]
         full, named = self._name(parameters.get(self._options.enum) or schema.name, space)
-        self._written.append((schema.same_but(optional=False, default=None), full))
         short = named["name"]
         doc = parameters.get("connect.enum.doc" if self._options.discard_type_doc else mapping.ENUM_DOC + short)
         default = parameters.get(mapping.ENUM_DEFAULT + short)
         node: dict[str, Any] = {"type": "enum", **named} | ({} if doc is None else {"doc": doc}) | {"symbols": symbols}
-        return node | ({} if default is None or self._options.discard_type_doc else {"default": default})
+        node |= {} if default is None or self._options.discard_type_doc else {"default": default}
+        return self._definition(full, node | self._properties(schema), space)
 
-    def _fixed(self, schema: Schema, space: str) -> dict[str, Any]:
-        written_name = self._written_name(schema.same_but(optional=False, default=None), space)
-        if written_name is not None:
-            return {"type": written_name}
+    def _fixed(self, schema: Schema, space: str) -> Any:
         full, named = self._name(schema.name, space)
-        self._written.append((schema.same_but(optional=False, default=None), full))
-        return {"type": "fixed", **named, "size": int((schema.parameters or {})[mapping.FIXED_SIZE])}
+        size = int((schema.parameters or {})[mapping.FIXED_SIZE])
+        return self._definition(full, {"type": "fixed", **named, "size": size, **self._properties(schema)}, space)
 
     def _union(self, schema: Schema, space: str) -> list[Any]:
         branches = [self.convert(inner, space, required=True) for inner in schema.members.values()]
+        kinds = [json_text.encode(_named(branch, space)) for branch in branches]
+        if duplicate := next((kind.decode() for kind in kinds if kinds.count(kind) > 1), None):
+            raise DataError(f"Duplicate in union: {duplicate}: two branches of the Connect schema become this type of Avro")
         return ["null", *branches] if schema.optional else branches
+
+
+def _data_facts(node: dict[str, Any], space: str) -> dict[str, Any]:
+    """The facts of a named type that say what its data is; its parts are names, where they have some. space: around it."""
+    full = mapping.full_name(node, space)
+    facts = {key: node[key] for key in ("type", "symbols", "size") if key in node} | {"name": full}
+    fields = {field["name"]: _named(field["type"], full.rpartition(".")[0]) for field in node.get("fields", ())}
+    return facts | {"fields": list(fields.items())}
+
+
+def _named(node: Any, space: str) -> Any:
+    """The type of a node; named types are their full names. space: the enclosing namespace."""
+    if isinstance(node, list):
+        return [_named(branch, space) for branch in node]
+    if isinstance(node, str):
+        return node if node in _TYPES.values() or node == "null" else mapping.resolved_name(node, space)
+    if node["type"] in mapping.NAMED:
+        return mapping.full_name(node, space)
+    inner = next((node[key] for key in ("items", "values") if key in node), None)
+    return node["type"] if inner is None else (node["type"], _named(inner, space))
 
 
 def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:

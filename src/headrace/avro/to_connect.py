@@ -270,8 +270,10 @@ def connect_default(schema: Schema, value: Any) -> Any:
         keys, values = schema.keys, schema.values
         return [[connect_default(keys, key), connect_default(values, item)] for key, item in value]
     if schema.type == "struct" and mapping.is_union(schema):
-        first = next(iter(schema.fields.items()))
-        return {name: connect_default(first[1], value) if name == first[0] else None for name in schema.fields}
+        first, branch = next(iter(schema.fields.items()))
+        if mapping.is_enum(branch) or branch.type in ("int8", "int16") or (branch.type == "map" and isinstance(value, list)):
+            return None  # AvroData does not find the branch of such a value, and has no default
+        return {name: connect_default(branch, value) if name == first else None for name in schema.fields}
     if schema.type == "struct":
         defaults = {name: connect_default(inner, value.get(name)) for name, inner in schema.fields.items()}
         return {name: schema.fields[name].default if item is None else item for name, item in defaults.items()}

@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 
-from headrace.cluster import json_text
-from headrace.cluster.json_text import java_class
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.errors import DataError
+from headrace.values import json_text
+from headrace.values.json_text import java_class
 
 log = structlog.get_logger(__name__)
 

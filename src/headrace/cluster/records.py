@@ -13,9 +13,9 @@ from typing import Any, TypeGuard
 
 import structlog
 
-from headrace.cluster import json_text
-from headrace.cluster.json_text import java_class
 from headrace.connectors.base import Props
+from headrace.values import json_text
+from headrace.values.json_text import java_class
 
 log = structlog.get_logger(__name__)
 

@@ -8,10 +8,10 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import structlog
 
-from headrace.cluster import json_text
-from headrace.cluster.json_text import java_class
 from headrace.cluster.records import TASK_ID
 from headrace.topics import active
+from headrace.values import json_text
+from headrace.values.json_text import java_class
 
 log = structlog.get_logger(__name__)
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from headrace.cluster import json_text
 from headrace.errors import ConnectError
+from headrace.values import json_text
 
 Tree = Any  # None, bool, Number, str, list or dict: what `parse` returns
 _TOO_DEEP = "The body of the request is nested too deeply."
