@@ -119,6 +119,13 @@ def test_a_reader_can_or_cannot_read_what_a_writer_wrote(reader: str, writer: st
     assert (not unreadable(reader, writer)) == reads
 
 
+def test_a_type_of_a_namespace_may_be_named_in_a_member_type() -> None:
+    fields = [{"name": "a", "type": {"type": "enum", "name": "E", "symbols": ["A"]}}, {"name": "b", "type": {"type": "E"}}]
+    node = {"type": "record", "name": "R", "namespace": "shop", "fields": fields}
+    plain = json.dumps(node | {"fields": [fields[0], fields[1] | {"type": "E"}]})
+    assert unreadable(json.dumps(node), plain) == unreadable(plain, json.dumps(node)) == []
+
+
 def test_a_schema_that_contains_itself_can_be_compared() -> None:
     tree = record(("left", ["null", "Tree"], {"default": None}), name="Tree")
     assert unreadable(tree, tree) == []

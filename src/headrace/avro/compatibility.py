@@ -61,7 +61,7 @@ class _NamedTypes:
             return {**node, "items": self.qualified(node["items"], namespace)}
         if kind == "map":
             return {**node, "values": self.qualified(node["values"], namespace)}
-        return self.qualified(kind, namespace) if isinstance(kind, dict | list) else kind
+        return self.qualified(kind, namespace)
 
     def _define(self, node: dict[str, Any], namespace: str) -> dict[str, Any]:
         name = node["name"]
