@@ -11,9 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.converters.base import load
-from headrace.errors import RetriableError
+from headrace.errors import DataError, RetriableError
 from headrace.registry.errors import RegistryError
 from headrace.testing.registry import SchemaRegistry
+from headrace.values.schema import DECIMAL, Schema
+from headrace.values.value import Case, TypedValue
 from tests.avro.chains import AVRO, props, through
 from tests.transforms.chains import JSON, Failed, Record
 
@@ -72,10 +74,61 @@ def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, 
 
 
 def test_ids_in_apicurios_headers_are_said_not_to_be_read(spark: SparkSession, registry: SchemaRegistry) -> None:
-    headers: list[tuple[str, bytes | None]] = [("apicurio.value.globalId", bytes(8))]
-    [result] = through(spark, props(registry), [Record(FORMATS[0].payload, headers=headers)])
-    assert isinstance(result, Failed), result
-    assert "The id of the schema is in a header apicurio.…, which is not read." in (result.cause or "")
+    header = ("apicurio.value.globalId", bytes(8))
+    looks_like_an_id = b"\0" + registry.register("orders-value", '"int"').to_bytes(4) + b"\2"
+    data = [FORMATS[0].payload, looks_like_an_id]
+    for failed in through(spark, props(registry), [Record(value, headers=[header]) for value in data]):
+        assert isinstance(failed, Failed), failed
+        assert "The id of the schema is in a header apicurio.…, which is not read." in (failed.cause or "")
+    others = [("apicurio.key.globalId", bytes(8)), ("apicurio.value.encoding", b"BINARY")]
+    [read] = through(spark, props(registry), [Record(looks_like_an_id, headers=others)])
+    assert isinstance(read, Record), read
+    assert (read.value or b"")[5:] == b"\2"
+
+
+AVRO_RECORD = {"type": "record", "name": "R"}
+JSON_OBJECT = {"type": "object", "title": "R"}
+DECIMAL_FIELD = """syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+message R { confluent.type.Decimal d = 1 [(confluent.field_meta) = { params: [{ key: "scale", value: "--2" }] }]; }"""
+ODD_SCHEMAS: dict[str, tuple[Format, Any, str]] = {
+    "default of bytes": (FORMATS[0], AVRO_RECORD | {"fields": [{"name": "b", "type": "bytes", "default": "\u0100"}]}, "latin-1"),
+    "default of a record": (FORMATS[0], AVRO_RECORD | {"fields": [
+        {"name": "r", "type": {"type": "record", "name": "In", "fields": [{"name": "a", "type": "int"}]}, "default": []}]},
+                            "'list' object"),
+    "default of a number": (FORMATS[0], AVRO_RECORD | {"fields": [{"name": "i", "type": "int", "default": "x"}]},
+                            "Invalid default value 'x' for type INT32"),
+    "parameters": (FORMATS[0], {"type": "int", "connect.parameters": "x"}, "ValueError"),
+    "a parameter": (FORMATS[0], {"type": "int", "connect.parameters": {"x": 1}}, "The parameter x"),
+    "version": (FORMATS[0], {"type": "int", "connect.version": "x"}, "The version of a schema of type INT32 is 'x', not int"),
+    "entries of a map": (FORMATS[2], JSON_OBJECT | {"properties": {"m": {
+        "type": "array", "connect.type": "map", "items": {"type": "object", "properties": {"value": {"type": "string"}}}}}},
+                         "one has no key"),
+    "a place in a list": (FORMATS[2], JSON_OBJECT | {"oneOf": [{"$ref": "#/oneOf/5"}, {"type": "string"}]}, "#/oneOf/5"),
+    "index": (FORMATS[2], JSON_OBJECT | {"properties": {
+        "a": {"type": "string", "connect.index": "x"}, "b": {"type": "string", "connect.index": 1}}}, "connect.index"),
+    "no type": (FORMATS[2], JSON_OBJECT | {"properties": {"a": {"type": []}}}, "type"),
+    "scale": (FORMATS[1], DECIMAL_FIELD, "--2"),
+}  # fmt: skip
+
+
+def test_a_schema_that_makes_no_sense_fails_its_records_alone(spark: SparkSession, registry: SchemaRegistry) -> None:
+    for form in FORMATS:
+        good = registry.register(f"good-{form.type}-value", form.schema, form.type)
+        odd = {name: (registry.register(f"{name}-value", node, form.type), why)
+               for name, (of_form, node, why) in ODD_SCHEMAS.items() if of_form is form}  # fmt: skip
+        ids = [good, *(id for id, _ in odd.values()), good]
+        to = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+        first, *outcomes, last = through(
+            spark, props(registry, form.converter), [Record(b"\0" + id.to_bytes(4) + form.payload) for id in ids], to
+        )
+        assert isinstance(first, Record), first
+        assert first == last
+        for failed, (id, why) in zip(outcomes, odd.values(), strict=True):
+            assert isinstance(failed, Failed), failed
+            assert failed.step == "input.value"
+            assert why in (failed.cause or "")
+            assert f"schema with the id {id} cannot be used: " in (failed.cause or "")
+            assert "\n" not in (failed.cause or "")
 
 
 @each
@@ -97,6 +150,16 @@ def test_schemas_that_the_registry_refuses_fail_their_records_alone(
 
 
 REQUEST = json.dumps({"topic": "orders", "schema": '{"type":"struct","name":"R","fields":[{"type":"string","field":"a"}]}'})
+
+
+@each
+def test_a_schema_of_connect_that_makes_no_sense_is_an_error_of_the_data(registry: SchemaRegistry, form: Format) -> None:
+    converter: Any = load(form.converter, {"schema.registry.url": registry.url}, is_key=False)
+    decimal = Schema("bytes", name=DECIMAL, parameters={"scale": "--2"})
+    whole = Schema("struct", name="R", fields={"d": decimal})
+    value = (Case(None, TypedValue("struct", schema=whole)),)
+    with pytest.raises(DataError, match=f"(?i)The schema of the data cannot be written as {form.type}: "):
+        converter.learn_value(value, "orders")
 
 
 @each

@@ -10,11 +10,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
-from uuid import UUID
 
 import structlog
 
 from headrace.converters.base import Converter, schema_id_header
+from headrace.converters.record_schema import schema_of_record
+from headrace.converters.schema_faults import require_sound, schema_faults
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_ID_SIZE = 5  # a byte 0 before it
-_GUID_SIZE = 17  # a byte 1 before it
 _GUID_LENGTH = 36  # as text; ids are shorter, and may have a sign
 _MAX_TARGETS = 256  # Connect schemas whose ids and plans a converter keeps; others are looked up again
 
@@ -202,39 +201,18 @@ class RegisteredConverter(RegistryConfig, Converter):
         version = versions.pop() if len(versions) == 1 else None
         subject = next((entry.subject for entry in entries if entry.subject.endswith(f"-{self.part}")), None)
         subject = subject or (entries[0].subject if entries else None)
-        reading = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        path = [int(index) for index in indexes.split(",")] if indexes else [0]
+        with schema_faults(f"The {self.format} schema with the id {id} cannot be used"):
+            reading = self.reading(schema, version, path)
+            require_sound(reading.schema)
         self.uses.add("read", self.part, schema.id, self.type, (subject, version), reading.schema)
         return reading
 
     def registered(
         self, data: bytes | None, topic: str, headers: Sequence[tuple[str, bytes | None]] = ()
     ) -> dict[str, Any] | None:
-        """The registered schema of a record's data: `id`, `subject` and `version`, each None if not known.
-
-        None for data without an id. Fetches the version from the registry.
-        """
-        header = next((value for name, value in reversed(headers) if name == schema_id_header(self.part)), None)
-        guid = next((b[1:_GUID_SIZE] for b in (header, data) if b and len(b) >= _GUID_SIZE and b[0] == 1), None)
-        if data is None or (guid is None and (len(data) < _ID_SIZE or data[0] != 0)):
-            return None
-        id = int.from_bytes(data[1:_ID_SIZE], signed=True) if guid is None else self._id_of_guid(guid)
-        if id is None:
-            return None
-        try:
-            entries = self.registry.subject_versions(id) if id else []
-        except RegistryError:
-            entries = []
-        exact = [entry for entry in entries if entry.subject == f"{topic}-{self.part}"]
-        of_topic = exact or [entry for entry in entries if entry.subject.startswith(f"{topic}-")] or entries
-        entry = of_topic[0] if of_topic else None
-        return {"id": id or None, "subject": entry.subject if entry else None, "version": entry.version if entry else None}
-
-    def _id_of_guid(self, guid: bytes) -> int | None:
-        try:
-            id = self.registry.schema(str(UUID(bytes=guid))).id
-        except RegistryError:
-            return None
-        return id if isinstance(id, int) else None  # a registry may leave it out
+        """The registered schema of a record's data (`schema_of_record`)."""
+        return schema_of_record(self.registry, self.part, data, topic, headers)
 
     def write(self, context: CompileContext, value: Value) -> Sql:
         """The schema's id and the data; a schema without a known id is requested (`CompileContext.request_schema`)."""
@@ -322,8 +300,9 @@ class RegisteredConverter(RegistryConfig, Converter):
             topic, text = request["topic"], request["schema"]
             by_topic = self._targets[text] = self._targets.pop(text, {})
             try:
-                schema = folded(self._schemas[text] if text in self._schemas else parse(text))
-                by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
+                with schema_faults(f"The schema of the data cannot be written as {self.format}", of_data=False):
+                    schema = folded(self._schemas[text] if text in self._schemas else parse(text))
+                    by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
             except (RegistryError, DataError) as error:
                 if isinstance(error, RegistryError) and error.refuses_login:
                     raise

@@ -124,9 +124,10 @@ class _JsonSchemaToConnect:
             value = next(anchors, None)
         for part in pointer.split("/")[1:] if pointer.startswith("/") else ():
             key = unquote(part).replace("~1", "/").replace("~0", "~")
-            value = value[int(key)] if isinstance(value, list) and key.isdigit() else (
-                value.get(key) if isinstance(value, dict) else None
-            )  # fmt: skip
+            if isinstance(value, list):
+                value = value[int(key)] if key.isdecimal() and int(key) < len(value) else None
+            else:
+                value = value.get(key) if isinstance(value, dict) else None
         if value is None:
             raise DataError(f"The JSON Schema refers to {reference}, which it does not have")
         return _SchemaNode(value, document)
@@ -162,6 +163,8 @@ class _JsonSchemaToConnect:
             raise DataError("Array schema did not specify the items type")
         entry = items.get("properties") if isinstance(items, dict) else None
         if node.get(mapping.TYPE) == "map" and entry is not None:
+            if missing := [name for name in ("key", "value") if name not in entry]:
+                raise DataError(f"A map is an array of objects with key and value, and one has no {missing[0]}")
             keys, values = (self.convert(_SchemaNode(entry[name], document)) for name in ("key", "value"))
             return Schema("map", keys=keys, values=values)
         return Schema("array", items=self.convert(_SchemaNode(items, document)))
@@ -174,6 +177,8 @@ class _JsonSchemaToConnect:
         placed: dict[int, str] = {}
         for name in hash_order(properties):
             index = properties[name].get(mapping.INDEX) if isinstance(properties[name], dict) else None
+            if index is not None and not isinstance(index, int):
+                raise DataError(f"The {mapping.INDEX} of the property {name} is {json.dumps(index)}, no integer")
             placed[len(placed) if index is None else index] = name
         self._level += 1
         fields = {
@@ -269,7 +274,7 @@ def _kinds(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             shared = {name: value for name, value in node.items() if name not in ("type", "title", "description", "default")}
             yield {"anyOf": [{**(shared if type_name != "null" else {}), "type": type_name} for type_name in kind]}
             return
-        kind = kind[0]
+        kind = next(iter(kind), None)
     for word in ("oneOf", "anyOf", "allOf", "enum", "const"):
         if word in node:
             yield {word: node[word]}

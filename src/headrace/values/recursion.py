@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from headrace.values.schema import Schema
 
 
@@ -47,3 +49,12 @@ def folded(schema: Schema | None) -> Schema | None:
 def bare(schema: Schema) -> Schema:
     """The schema without `optional` and `default`, which depend on the field that has the struct."""
     return schema.same_but(optional=False, default=None)
+
+
+def parts_of(schema: Schema) -> Iterator[Schema]:
+    """A schema and all its parts; a reference to an enclosing struct has none."""
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending += [*part.fields.values(), *(inner for inner in (part.items, part.keys, part.values) if inner is not None)]

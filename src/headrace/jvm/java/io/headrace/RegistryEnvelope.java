@@ -4,7 +4,9 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -42,6 +44,7 @@ public final class RegistryEnvelope {
     /** The header that may have the schema, and the texts of the schemas that are known: an id in digits, or a GUID, and indexes. */
     private static final class Known {
         final UTF8String header;
+        final Set<String> apicurio; // the headers of Apicurio's serializers that say which schema it is
         final boolean indexed;
         final String[] texts;
         final long[] ids; // NO_ID where the text is a GUID, or has indexes
@@ -49,6 +52,8 @@ public final class RegistryEnvelope {
         Known(String text) {
             String[] parts = text.split("\0", -1);
             header = UTF8String.fromString(parts[0]);
+            String prefix = "apicurio." + (parts[0].contains("key") ? "key." : "value.");
+            apicurio = Set.of(prefix + "globalId", prefix + "contentId", prefix + "contentHash", prefix + "artifactId");
             indexed = !parts[1].isEmpty();
             texts = Arrays.copyOfRange(parts, 2, parts.length);
             ids = new long[texts.length];
@@ -81,6 +86,8 @@ public final class RegistryEnvelope {
                 ByteBuffer rest = ByteBuffer.wrap(header, GUID_SIZE, header.length - GUID_SIZE);
                 String text = guid(header) + (wanted.indexed && rest.hasRemaining() ? indexes(rest) : "");
                 put(row, Arrays.asList(wanted.texts).indexOf(text), text, ByteBuffer.wrap(bytes));
+            } else if (hasName(headers, wanted.apicurio::contains)) { // whatever the data begins with
+                row[3] = UTF8String.fromString(PROBLEM + APICURIO);
             } else if (bytes.length >= ID_SIZE && bytes[0] == ID && ByteBuffer.wrap(bytes, 1, Integer.BYTES).getInt() == 0) {
                 row[3] = UTF8String.fromString(PROBLEM + EIGHT_BYTES);
             } else if (bytes.length >= ID_SIZE && bytes[0] == ID) {
@@ -94,7 +101,7 @@ public final class RegistryEnvelope {
                 String text = guid(bytes) + (wanted.indexed ? indexes(rest) : "");
                 put(row, Arrays.asList(wanted.texts).indexOf(text), text, rest);
             } else {
-                row[3] = UTF8String.fromString(PROBLEM + (isApicurios(headers) ? APICURIO : problem(bytes)));
+                row[3] = UTF8String.fromString(PROBLEM + (hasName(headers, name -> name.startsWith("apicurio.")) ? APICURIO : problem(bytes)));
             }
         } catch (IOException e) {
             row[3] = UTF8String.fromString(PROBLEM + "The indexes of the message cannot be read: " + PayloadRead.why(e, bytes));
@@ -149,9 +156,9 @@ public final class RegistryEnvelope {
         row[2] = place < 0 ? UTF8String.fromString(text) : null;
     }
 
-    private static boolean isApicurios(ArrayData headers) {
+    private static boolean hasName(ArrayData headers, Predicate<String> matches) {
         for (int i = 0; headers != null && i < headers.numElements(); i++) {
-            if (headers.getStruct(i, 2).getUTF8String(0).toString().startsWith("apicurio.")) {
+            if (matches.test(headers.getStruct(i, 2).getUTF8String(0).toString())) {
                 return true;
             }
         }
