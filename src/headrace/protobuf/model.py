@@ -37,6 +37,8 @@ class Field:
     oneof: str | None = None
     packed: bool | None = None
     """None if the file does not set it."""
+    default: int | float | bool | str | bytes | None = None
+    """What an absent field is read as; of an enum its symbol. None if the file does not set it."""
     params: Mapping[str, str] = field(default_factory=dict)
     """Of `(confluent.field_meta)`."""
 
