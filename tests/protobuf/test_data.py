@@ -174,6 +174,83 @@ def test_parts_of_a_message_are_merged_and_lists_may_come_in_pieces(spark: Spark
     }  # fmt: skip
 
 
+DEFAULTS = """syntax = "proto2"; package shop; message R {
+    optional int32 i = 1 [default = -5]; optional uint64 u = 2 [default = 18446744073709551615];
+    optional float f = 3 [default = 1.5]; optional double d = 4 [default = -inf]; optional bool b = 5 [default = true];
+    optional string s = 6 [default = "a\\n"]; optional bytes raw = 7 [default = "\\377a"]; optional E e = 8 [default = B];
+    optional int32 none = 9; optional E first = 10; optional In in = 11; repeated int32 many = 12;
+    oneof o { int32 one = 13 [default = 3]; }
+    optional double n = 14 [default = nan]; enum E { A = 3; B = 7; } message In { optional int32 x = 1 [default = 2]; } }"""
+DEFAULT = {
+    "o_0": None, "i": -5, "u": -1, "f": 1.5, "d": "-Infinity", "b": True, "s": "a\n", "raw": "/2E=", "e": "B", "none": 0,
+    "first": "A", "in": None, "many": [], "n": "NaN",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({"optional_for_proto2": "false"}, DEFAULT),
+    ({"optional_for_proto2": "true"}, {**dict.fromkeys(DEFAULT), "many": []}),
+    ({"generate_struct_for_nulls": "true"}, DEFAULT | {"in": {"x": 2}}),
+    ({"optional_for_proto2": "false", "int_for_enums": "true"}, DEFAULT | {"e": 7, "first": 3}),
+])  # fmt: skip
+def test_an_absent_field_of_proto2_is_its_default_or_null(
+    spark: SparkSession, registry: SchemaRegistry, settings: dict[str, str], expected: dict[str, Any]
+) -> None:
+    id = registry.register("orders-value", DEFAULTS, "PROTOBUF")
+    record = Record(b"\0" + id.to_bytes(4) + b"\0" + b"\x40\x09")  # e = 9, a number that the closed enum does not have
+    [result] = through(spark, props(registry, CONVERTER, **settings), [record], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == expected
+
+
+def test_an_absent_message_of_a_value_is_its_zero_with_structs_for_nulls(spark: SparkSession, registry: SchemaRegistry) -> None:
+    text = """syntax = "proto3"; import "google/protobuf/timestamp.proto"; import "google/protobuf/wrappers.proto";
+        import "google/type/date.proto"; message R { google.protobuf.Timestamp at = 1; google.protobuf.StringValue nick = 2;
+        optional int32 maybe = 3; google.type.Date day = 4; oneof o { string card = 5; } }"""
+    id = registry.register("orders-value", text, "PROTOBUF")
+    config = props(registry, CONVERTER, generate_struct_for_nulls="true")
+    [result] = through(spark, config, [Record(b"\0" + id.to_bytes(4) + b"\0")], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == {"at": 0, "nick": "", "maybe": 0, "day": None, "o_0": None}
+
+
+REQUIRED = """syntax = "proto2"; message R { required int32 a = 1; required string b = 2; optional In in = 3;
+    repeated In many = 4; map<string, In> named = 5; oneof o { In inside = 6; }
+    message In { required bool c = 1; optional int32 d = 2; } }"""
+
+
+@pytest.mark.parametrize(("payload", "missing"), [
+    ("", "a, b"), ("0801", "b"), ("08011200 1a00", "in.c"), ("08011200 22020801 2200", "many[1].c"),
+    ("08011200 2a050a016b1200", "named.c"), ("08011200 3200", "inside.c"), ("08011200 1a020801 1a021002", None),
+])  # fmt: skip
+def test_a_message_without_a_required_field_cannot_be_read(
+    spark: SparkSession, registry: SchemaRegistry, payload: str, missing: str | None
+) -> None:
+    id = registry.register("orders-value", REQUIRED, "PROTOBUF")
+    record = Record(b"\0" + id.to_bytes(4) + b"\0" + bytes.fromhex(payload))
+    [result] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
+    if missing is None:
+        assert isinstance(result, Record), result
+        assert json.loads(result.value or b"")["in"] == {"c": True, "d": 2}  # its parts are merged first
+    else:
+        assert isinstance(result, Failed), result
+        assert (result.cause or "").endswith(f"Error deserializing Protobuf message: Message missing required fields: {missing}")
+
+
+def test_null_cannot_be_written_for_a_required_field(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.register("orders-value", "message R { required int32 a = 1; optional int32 b = 2; }", "PROTOBUF")
+    struct = {"type": "struct", "name": "R", "fields": [{"type": "int32", "optional": True, "field": name} for name in "ab"]}
+    settings = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
+    to = props(registry, CONVERTER, **settings)
+    values = [json.dumps({"schema": struct, "payload": {"a": a, "b": None}}).encode() for a in (0, None)]
+    chain = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    written, failed = through(spark, chain, map(Record, values), to)
+    assert isinstance(written, Record), written
+    assert (written.value or b"")[5:] == b"\0\x08\0"
+    assert isinstance(failed, Failed), failed
+    assert "Message missing required fields: a" in (failed.cause or "")
+
+
 @pytest.mark.parametrize("kind", ["string", "int32", "int64", "boolean", "bytes", "float64"])
 def test_a_primitive_is_a_wrapper_message(spark: SparkSession, registry: SchemaRegistry, kind: str) -> None:
     payload = {"string": "x", "boolean": True, "bytes": "AP8="}.get(kind, 7)

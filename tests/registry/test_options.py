@@ -117,7 +117,7 @@ EFFECTS = [
     Effect(PROTOBUF, "optional.for.proto2", "false", lambda converter: plan(PROTO2)(converter)["f"][0]["p"], True, False),
     Effect(PROTOBUF, "wrapper.for.nullables", "true", lambda converter: "Int64Value a" in text(OPTIONAL)(converter), False, True),
     Effect(PROTOBUF, "wrapper.for.raw.primitives", "false", field("nick", "type"), "string", "struct"),
-    Effect(PROTOBUF, "generate.struct.for.nulls", "true", lambda converter: plan(PROTO)(converter)["z"], False, True),
+    Effect(PROTOBUF, "generate.struct.for.nulls", "true", lambda converter: plan(PROTO)(converter)["f"][2]["z"], False, True),
     Effect(PROTOBUF, "generate.index.for.unions", "false",
            lambda converter: next(iter(read(PROTO)(converter).fields)), "pay_0", "pay"),
     Effect(PROTOBUF, "flatten.unions", "true", lambda converter: next(iter(read(PROTO)(converter).fields)), "pay_0", "card"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -107,3 +109,13 @@ def entry_of(field: Field, type_: Message | Enum | None) -> Message | None:
 def enum_plan(enum: Enum, as_number: bool) -> dict[str, Any]:
     """The plan for reading and writing an enum."""
     return {"t": "enum", "n": enum.short, "i": as_number, "closed": enum.closed, "s": [[*pair] for pair in enum.symbols.items()]}
+
+
+def default_plan(field: Field) -> Any:
+    """The default of a field in the JSON of plans: bytes in base64, as in payloads; infinities and NaN are texts."""
+    default = field.default
+    if isinstance(default, bytes):
+        return base64.b64encode(default).decode()
+    if isinstance(default, float) and not math.isfinite(default):
+        return "NaN" if math.isnan(default) else "Infinity" if default > 0 else "-Infinity"
+    return default - (1 << 64) if isinstance(default, int) and default >> 63 == 1 else default  # Connect has signed numbers

@@ -11,7 +11,7 @@ from headrace.protobuf.model import Enum, Field, Message
 from headrace.protobuf.types import Types
 from headrace.protobuf.well_known import WRAPPERS
 from headrace.registry.reading import Reading
-from headrace.values.schema import DECIMAL, TIMESTAMP, Schema
+from headrace.values.schema import DATE, DECIMAL, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
 """The input of `ProtobufType.java`: `t`, the type, and its arguments."""
@@ -56,11 +56,10 @@ class _ProtobufToConnect:
         for field in message.fields:
             if field.oneof is None:
                 fields[field.name], plan = self._field(field, message)
-                present = plan.get("scalar", False) and self._tracks_presence(field, message)
-                plans.append(plan | {"n": field.name, "p": present})
+                plans.append(plan | {"n": field.name} | self._absent(field, message))
         self._enclosing.pop()
         named = {"n": message.name} if message.name in self._referenced else {}
-        plan = {"t": "message", "f": plans, "z": self._options.struct_for_nulls} | named
+        plan = {"t": "message", "f": plans} | named
         return Schema("struct", name=connect_name, fields=fields), plan
 
     def _union(self, oneof: str, members: Sequence[Field], message: Message) -> tuple[Schema, Plan]:
@@ -98,8 +97,16 @@ class _ProtobufToConnect:
     def _has_optional_keyword(field: Field, message: Message) -> bool:
         return field.label == "optional" and field.oneof is None and field.map_key is None
 
-    def _tracks_presence(self, field: Field, message: Message) -> bool:
-        return self._has_optional_keyword(field, message) and (not message.is_proto2 or self._options.optional_proto2)
+    def _absent(self, field: Field, message: Message) -> Plan:
+        """The members of a field's plan for a message without the field."""
+        if field.label == "required":
+            return {"q": True}
+        type_ = self._types.of(field, message)
+        if isinstance(type_, Message):
+            return {"z": self._options.struct_for_nulls and mapping.LOGICAL.get(type_.name) != DATE}  # no day is a zero
+        tracks_presence = self._has_optional_keyword(field, message) and (not message.is_proto2 or self._options.optional_proto2)
+        is_null = tracks_presence and not self._options.struct_for_nulls
+        return {"p": is_null} | ({} if field.default is None else {"d": mapping.default_plan(field)})
 
     def _typed(self, field: Field, message: Message) -> tuple[Schema, Plan]:
         """The schema of one value of a field, and the members of the field's plan for reading it."""
@@ -111,7 +118,7 @@ class _ProtobufToConnect:
             return self._scalar(field)
         type_ = self._types.of(field, message)
         if isinstance(type_, Enum):
-            return self._enum(type_), {"type": mapping.enum_plan(type_, self._options.int_enums), "scalar": True}
+            return self._enum(type_), {"type": mapping.enum_plan(type_, self._options.int_enums)}
         assert type_ is not None
         entries = mapping.entry_of(field, type_)
         if entries is not None:
@@ -129,10 +136,10 @@ class _ProtobufToConnect:
         kind = field.type
         connect = field.params.get(mapping.CONNECT_TYPE)
         if mapping.SCALARS[kind] == "int32" and connect in ("int8", "int16"):
-            return Schema(connect), {"type": {"t": kind, "c": connect}, "scalar": True}
+            return Schema(connect), {"type": {"t": kind, "c": connect}}
         typed = kind not in ("int32", "int64") and mapping.SCALARS[kind] in ("int32", "int64")
         schema = Schema(mapping.SCALARS[kind], parameters={mapping.TYPE: kind} if typed else None)
-        return schema, {"type": {"t": kind}, "scalar": True}
+        return schema, {"type": {"t": kind}}
 
     def _enum(self, enum: Enum) -> Schema:
         prefix = self._options.enum

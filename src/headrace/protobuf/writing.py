@@ -55,6 +55,10 @@ class _MessagePlans:
                 plans.append({"n": name, "u": members})
             else:
                 plans.append(self._field(name, inner, fields, message))
+        written = {mapping.scrubbed(name, self._options) for name in schema.members}
+        if missing := [field.name for field in message.fields if field.label == "required" and field.name not in written]:
+            problem = f"The Protobuf message {message.name} requires {', '.join(missing)}, which Connect's schema does not have"
+            raise DataError(problem)
         return {"t": "message", "f": plans}
 
     def _field(self, name: str, schema: Schema, fields: dict[str, Field], message: Message) -> Plan:
@@ -83,6 +87,7 @@ class _MessagePlans:
             packable = (field.type in mapping.SCALARS and field.type not in ("string", "bytes")) or isinstance(type_, Enum)
             plan |= {"r": True, "pk": packable and (field.packed if field.packed is not None else not message.is_proto2)}
         else:
+            plan["q"] = field.label == "required"
             plan["p"] = message.is_proto2 or field.label == "optional" or field.oneof is not None
         return plan
 

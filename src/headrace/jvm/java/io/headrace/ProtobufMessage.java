@@ -3,7 +3,6 @@ package io.headrace;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -23,7 +22,6 @@ final class ProtobufMessage extends ProtobufType.Nested {
     private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
     private final Field[] fields;
-    private final boolean replacesNull;
     private final Map<Integer, Member> members = new HashMap<>();
     private final Member[] byNumber;
 
@@ -40,6 +38,9 @@ final class ProtobufMessage extends ProtobufType.Nested {
         final boolean repeated;
         final boolean packed;
         final boolean present; // a default is told from nothing
+        final boolean required;
+        final boolean filled; // an absent message is read as one without fields
+        final JsonNode preset; // what an absent field is read as, null for its type's zero
         final ProtobufType type;
         final Entries entries; // of a map
 
@@ -52,8 +53,11 @@ final class ProtobufMessage extends ProtobufType.Nested {
             this.repeated = node.path("r").asBoolean();
             this.packed = node.path("pk").asBoolean();
             this.present = node.path("p").asBoolean();
+            this.required = node.path("q").asBoolean();
+            this.filled = node.path("z").asBoolean();
             this.entries = node.has("e") ? new Entries(node.get("e"), messages) : null;
             this.type = entries == null ? of(node.get("type"), messages) : null;
+            this.preset = node.has("d") ? type.preset(node.get("d")) : null;
         }
     }
 
@@ -77,7 +81,6 @@ final class ProtobufMessage extends ProtobufType.Nested {
             messages.put(node.get("n").asText(), this); // before its fields, which refer to it
         }
         JsonNode given = node.get("f");
-        replacesNull = node.path("z").asBoolean();
         fields = new Field[given.size()];
         for (int i = 0; i < fields.length; i++) {
             JsonNode field = given.get(i);
@@ -97,9 +100,19 @@ final class ProtobufMessage extends ProtobufType.Nested {
         return member;
     }
 
-    @Override
-    JsonNode zero() throws IOException {
-        return replacesNull ? parse(new byte[0]) : NullNode.getInstance();
+    /** Required fields that a message does not have; their paths begin at the message that is read. */
+    private static final class MissingException extends IOException {
+        private static final long serialVersionUID = 1;
+        private final List<String> paths;
+
+        MissingException(List<String> paths) {
+            super("Message missing required fields: " + String.join(", ", paths));
+            this.paths = paths;
+        }
+
+        MissingException inside(String field) {
+            return new MissingException(paths.stream().map(path -> field + "." + path).toList());
+        }
     }
 
     /** What was found for a field: a value, or the bytes of a message, which may come in parts. */
@@ -113,7 +126,11 @@ final class ProtobufMessage extends ProtobufType.Nested {
         }
 
         JsonNode node() throws IOException {
-            return bytes == null ? value : member.type instanceof Nested nested ? nested.parse(bytes) : null;
+            try {
+                return bytes == null ? value : member.type instanceof Nested nested ? nested.parse(bytes) : null;
+            } catch (MissingException e) {
+                throw e.inside(member.name);
+            }
         }
     }
 
@@ -124,15 +141,32 @@ final class ProtobufMessage extends ProtobufType.Nested {
         while (in.hasMore()) {
             int tag = in.readTag();
             Member member = members.get(tag >>> 3);
-            if (member == null || !take(member, tag & 7, in, found)) {
-                in.skip(tag);
+            try {
+                if (member == null || !take(member, tag & 7, in, found)) {
+                    in.skip(tag);
+                }
+            } catch (MissingException e) {
+                throw e.inside(member.entries != null ? member.name : member.name + "[" + found[member.place].value.size() + "]");
             }
         }
+        requireAll(found);
         ObjectNode out = NODES.objectNode();
         for (int i = 0; i < fields.length; i++) {
             out.set(fields[i].name, found[i] == null ? absent(fields[i]) : there(fields[i], found[i]));
         }
         return out;
+    }
+
+    private void requireAll(Found[] found) throws MissingException {
+        List<String> missing = new ArrayList<>();
+        for (int i = 0; i < fields.length; i++) {
+            if (found[i] == null && fields[i].single != null && fields[i].single.required) {
+                missing.add(fields[i].name);
+            }
+        }
+        if (!missing.isEmpty()) {
+            throw new MissingException(missing);
+        }
     }
 
     private static JsonNode there(Field field, Found found) throws IOException {
@@ -154,7 +188,13 @@ final class ProtobufMessage extends ProtobufType.Nested {
         if (member.entries != null) {
             return member.entries.isObject ? NODES.objectNode() : NODES.arrayNode();
         }
-        return member.repeated ? NODES.arrayNode() : member.present ? NODES.nullNode() : member.type.zero();
+        if (member.repeated) {
+            return NODES.arrayNode();
+        }
+        if (member.filled && member.type instanceof Nested nested) {
+            return nested.parse(new byte[0]);
+        }
+        return member.present ? NODES.nullNode() : member.preset != null ? member.preset : member.type.zero();
     }
 
     /** Take the value of a field; false if it is stored in a way that the field's type is not. */
@@ -257,6 +297,8 @@ final class ProtobufMessage extends ProtobufType.Nested {
                 } catch (AvroPut.Refused e) {
                     throw new AvroPut.Refused(e.getMessage() + " (field " + member.name + ")");
                 }
+            } else if (member.required) {
+                throw new AvroPut.Refused("Message missing required fields: " + member.name);
             }
         }
         return out.toBytes();

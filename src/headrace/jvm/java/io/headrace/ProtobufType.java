@@ -25,6 +25,11 @@ abstract class ProtobufType {
     /** What an absent field is read as. */
     abstract JsonNode zero() throws IOException;
 
+    /** What an absent field is read as that has a default in its schema, as it is in the plan. */
+    JsonNode preset(JsonNode value) {
+        return value;
+    }
+
     abstract void write(JsonNode value, ProtobufOutput out) throws IOException;
 
     /** Whether a value is what an absent field is read as. */
@@ -131,6 +136,11 @@ abstract class ProtobufType {
         @Override
         JsonNode zero() {
             return isDouble ? DoubleNode.valueOf(0) : FloatNode.valueOf(0);
+        }
+
+        @Override
+        JsonNode preset(JsonNode value) {
+            return isDouble ? DoubleNode.valueOf(number(value)) : FloatNode.valueOf(single(value));
         }
 
         private static double number(JsonNode value) { // NaN and the infinities are texts in JSON
@@ -257,6 +267,11 @@ abstract class ProtobufType {
         @Override
         JsonNode zero() {
             return shown(first);
+        }
+
+        @Override
+        JsonNode preset(JsonNode value) {
+            return shown(number(value));
         }
 
         private int number(JsonNode value) {
