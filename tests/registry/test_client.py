@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,7 +13,7 @@ from threading import Thread
 import pytest
 
 from headrace.embedded.ports import free_port
-from headrace.errors import ConfigError, ConnectError, DataError
+from headrace.errors import ConfigError, ConnectError, DataError, RetriableError
 from headrace.registry.client import Registry
 from headrace.registry.errors import RegistryError, RegistryUnavailableError
 from headrace.registry.options import RegistryConfig
@@ -20,6 +21,7 @@ from headrace.registry.settings import RegistrySettings, registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.testing.registry import SchemaRegistry
 from tests.certificates import PASSWORD, Certificates
+from tests.registry.scripted_server import response, scripted_server
 
 QUICK = {"max.retries": "1", "retries.wait.ms": "1"}
 TEXT = '"string"'
@@ -147,6 +149,69 @@ def test_it_sends_a_token(registry: SchemaRegistry, tokens: tuple[str, list[str]
     assert tokens[1] == ["grant_type=client_credentials&scope=schemas"]
     with pytest.raises(RegistryError, match="401"):
         client(registry.url).register("s", TEXT)
+
+
+def oauth(url: str) -> dict[str, str]:
+    return {
+        "bearer_auth_credentials_source": "OAUTHBEARER", "bearer_auth_issuer_endpoint_url": url,
+        "bearer_auth_client_id": "id", "bearer_auth_client_secret": "s3cr3t-word",
+    }  # fmt: skip
+
+
+GRANTED = response(body='{"access_token": "t0k3n"}')
+
+
+def test_a_token_endpoint_that_does_not_answer_is_asked_again(registry: SchemaRegistry) -> None:
+    registry.token = "t0k3n"
+    with scripted_server(response("503 Service Unavailable", "<html>"), GRANTED) as script:
+        assert client(registry.url, **oauth(script.url)).register("s", TEXT) == 1
+        assert len(script.requests) == 2
+        assert "accept: application/vnd" not in script.requests[0].lower()
+    with (
+        scripted_server(response("429 Too Many Requests")) as script,
+        pytest.raises(RegistryUnavailableError, match=f"no token, as {script.url} answered 429 Too Many Requests"),
+    ):
+        client(registry.url, **oauth(script.url)).register("s", TEXT)
+
+
+@pytest.mark.parametrize(("sent", "why"), [
+    (response("401 Unauthorized", "<html>"), "answered 401 Unauthorized; check bearer.auth.client.id"),
+    (response("302 Found", Location="http://localhost/login"), "answered 302 Found; check bearer.auth.client.id"),
+    (response(body="<html>"), "has no access_token; check bearer.auth.issuer.endpoint.url"),
+    (response(body="[]"), "has no access_token"), (response(body='{"access_token": 1}'), "has no access_token"),
+    (response(body='{"access_token": "s3cr3t-word\\n"}'), "has no access_token"),
+    (response(body='{"access_token": "s3cr3t-w\u00f6rd"}'), "has no access_token"),
+])  # fmt: skip
+def test_what_is_no_token_is_said_in_a_sentence(sent: bytes, why: str) -> None:
+    with scripted_server(sent) as script, pytest.raises(ConnectError, match=re.escape(why)) as raised:
+        client("http://localhost:1", max_retries="0", **oauth(script.url)).register("s", TEXT)
+    assert not isinstance(raised.value, RetriableError)
+    assert "s3cr3t" not in str(raised.value)
+
+
+def test_a_token_is_fetched_through_the_proxy(registry: SchemaRegistry) -> None:
+    with scripted_server(GRANTED, response(body='{"id": 7}')) as script:
+        _, _, port = script.url.rpartition(":")
+        proxy = {"proxy_host": "127.0.0.1", "proxy_port": port}
+        assert client("http://registry.invalid", **proxy, **oauth("http://tokens.invalid/token")).register("s", TEXT) == 7
+        assert [request.split()[:2] for request in script.requests] == [
+            ["POST", "http://tokens.invalid/token"], ["POST", "http://registry.invalid/subjects/s/versions"],
+        ]  # fmt: skip
+        assert "Authorization: Basic" in script.requests[0]
+        assert "Authorization: Bearer t0k3n" in script.requests[1]
+
+
+@pytest.mark.slow
+def test_a_token_is_fetched_with_the_certificates_of_the_registry(tmp_path: Path, registry: SchemaRegistry) -> None:
+    made = Certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made.path("server.pem"))
+    trust = {"schema_registry_ssl_truststore_type": "PEM", "schema_registry_ssl_truststore_location": made.path("ca.pem")}
+    registry.token = "t0k3n"
+    with scripted_server(GRANTED, tls=context) as script:
+        assert client(registry.url, **trust, **oauth(script.url)).register("s", TEXT) == 1
+        with pytest.raises(RegistryUnavailableError, match=r"no token, as .*certificate verify failed"):
+            client(registry.url, **oauth(script.url)).register("s", TEXT)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import structlog
@@ -19,7 +20,7 @@ from headrace.converters.schema_faults import require_sound, schema_faults
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
-from headrace.registry.client import RegisteredSchema, Registry, registry_of
+from headrace.registry.client import RegisteredSchema, Registry
 from headrace.registry.errors import RegistryError
 from headrace.registry.newest_versions import NewestVersions
 from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
@@ -101,10 +102,10 @@ class RegisteredConverter(RegistryConfig, Converter):
         """`key` or `value`."""
         return "key" if self.is_key else "value"
 
-    @property
+    @cached_property
     def registry(self) -> Registry:
-        """The registry, with its cached responses."""
-        return registry_of(self._settings)
+        """The registry; its responses are cached as long as this converter lives."""
+        return Registry(self._settings)
 
     @property
     def renew_at(self) -> float:

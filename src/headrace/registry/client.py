@@ -1,16 +1,16 @@
-"""Client of a schema registry: schemas by their ids, and ids of schemas. Responses that never change are cached."""
+"""Client of a schema registry: schemas by their ids, and ids of schemas. Responses are cached, but for newest versions."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from headrace.registry.errors import RegistryError, RegistryUnavailableError
+from headrace.registry.errors import InvalidResponseError, RegistryError, RegistryUnavailableError
 from headrace.registry.http import RegistryHttp
 from headrace.registry.settings import RegistrySettings
 
@@ -49,17 +49,23 @@ class SubjectVersion:
 
 
 class Registry:
-    """One registry; thread-safe. Methods raise what `RegistryHttp.request` does."""
+    """One registry; thread-safe. Methods raise what `RegistryHttp.request` does.
+
+    A response is cached as long as this object lives, which is that of a converter of a task: once the task is restarted, the
+    registry is asked again.
+    """
 
     def __init__(self, settings: RegistrySettings) -> None:
+        """Raises ConfigError for TLS settings that cannot be used."""
         self._http = RegistryHttp(settings)
+        self._place = " of " + ", ".join(settings.urls)  # for messages, after a path
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[object, ...], Any] = OrderedDict()  # the last used at the end
 
     def schema(self, id: int | str) -> RegisteredSchema:
         """The schema with an id, or with a GUID."""
         kind = "guids" if isinstance(id, str) else "ids"
-        return self._cached((kind, id), lambda: _schema(self._http.request("GET", f"/schemas/{kind}/{id}"), id))
+        return self._cached((kind, id), lambda: self._fetch_schema(f"/schemas/{kind}/{id}", id))
 
     def reference_texts(self, schema: RegisteredSchema) -> list[str]:
         """The texts of the schemas that a schema references, directly or indirectly, the innermost first."""
@@ -76,15 +82,17 @@ class Registry:
 
     def subject_versions(self, id: int) -> list[SubjectVersion]:
         """The subjects and versions of a schema."""
-        registrations = self._cached(("subject versions", id), lambda: self._http.request("GET", f"/schemas/ids/{id}/versions"))
-        return [SubjectVersion(registration["subject"], registration["version"]) for registration in registrations]
+        path = f"/schemas/ids/{id}/versions"
+        return self._cached(
+            ("subject versions", id), lambda: _subject_versions(path + self._place, self._http.request("GET", path))
+        )
 
     def version_in(self, subject: str, id: int) -> int | None:
         """The version of a schema in a subject; None if the registry does not know it or does not answer."""
         for attempt in range(2):
             try:
                 version = next((entry.version for entry in self.subject_versions(id) if entry.subject == subject), None)
-            except (RegistryError, RegistryUnavailableError):
+            except (RegistryError, InvalidResponseError, RegistryUnavailableError):
                 return None
             if version is not None or attempt:
                 return version
@@ -95,11 +103,11 @@ class Registry:
     def version(self, subject: str, number: int) -> RegisteredSchema:
         """A version of a subject."""
         path = f"/subjects/{_url_part(subject)}/versions/{number}"
-        return self._cached(("version", subject, number), lambda: _schema(self._http.request("GET", path)))
+        return self._cached(("version", subject, number), lambda: self._fetch_schema(path))
 
     def latest(self, subject: str) -> RegisteredSchema:
         """The newest version of a subject; not cached."""
-        return _schema(self._http.request("GET", f"/subjects/{_url_part(subject)}/versions/latest"))
+        return self._fetch_schema(f"/subjects/{_url_part(subject)}/versions/latest")
 
     def register(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
         """The id of a schema under a subject; registers it if it is new."""
@@ -114,8 +122,11 @@ class Registry:
         query = {"normalize": "true"} if normalize else {}
         return self._cached(
             ("id", path, subject, text, type, normalize),
-            lambda: self._http.request("POST", endpoint, _body(text, type), **query)["id"],
+            lambda: _id(endpoint + self._place, self._http.request("POST", endpoint, _body(text, type), **query)),
         )
+
+    def _fetch_schema(self, path: str, id: int | str = 0) -> RegisteredSchema:
+        return _schema(path + self._place, self._http.request("GET", path), id)
 
     def _cached(self, key: tuple[object, ...], fetch: Callable[[], T]) -> T:
         with self._lock:
@@ -130,16 +141,54 @@ class Registry:
         return response
 
 
-@lru_cache(maxsize=64)
-def registry_of(settings: RegistrySettings) -> Registry:
-    """The registry with these settings, one for the process. Raises ConfigError for TLS settings that cannot be used."""
-    return Registry(settings)
+def _schema(where: str, response: Any, id: int | str) -> RegisteredSchema:
+    body = _object(where, response)
+    references = tuple(
+        Reference(_text(where, entry, "name"), _text(where, entry, "subject"), _number(where, entry, "version"))
+        for entry in _objects(where, body.get("references") or [])
+    )
+    type_ = _text(where, body, "schemaType") if body.get("schemaType") else "AVRO"
+    number: Any = _id(where, body) if "id" in body else id
+    return RegisteredSchema(number, type_, _text(where, body, "schema"), references)
 
 
-def _schema(body: Any, id: int | str = 0) -> RegisteredSchema:
-    references = tuple(Reference(r["name"], r["subject"], r["version"]) for r in body.get("references") or ())
-    number = body.get("id", id)
-    return RegisteredSchema(number, body.get("schemaType") or "AVRO", body["schema"], references)
+def _subject_versions(where: str, response: Any) -> list[SubjectVersion]:
+    return [
+        SubjectVersion(_text(where, entry, "subject"), _number(where, entry, "version")) for entry in _objects(where, response)
+    ]
+
+
+def _id(where: str, response: Any) -> int:
+    return _number(where, _object(where, response), "id")
+
+
+def _object(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidResponseError(where, "its response is no JSON object.")
+    return value
+
+
+def _objects(where: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise InvalidResponseError(where, "its response has no list of JSON objects.")
+    return [_object(where, entry) for entry in value]
+
+
+def _text(where: str, body: dict[str, Any], name: str) -> str:
+    text = body.get(name)
+    if not isinstance(text, str):
+        raise InvalidResponseError(where, f"its response has no text {name}.")
+    return text
+
+
+def _number(where: str, body: dict[str, Any], name: str) -> int:
+    """A number of Java's int; one that is written as text is one, too, as for Confluent's client."""
+    number = body.get(name)
+    if isinstance(number, str) and re.fullmatch("-?[0-9]{1,10}", number):
+        number = int(number)
+    if not isinstance(number, int) or isinstance(number, bool) or not -(1 << 31) <= number < 1 << 31:
+        raise InvalidResponseError(where, f"its response has no number {name}.")
+    return number
 
 
 def _url_part(subject: str) -> str:

@@ -27,5 +27,13 @@ class RegistryError(ConnectError):
         return self.http_status in (401, 403)
 
 
+class InvalidResponseError(ConnectError):
+    """What answers is no schema registry, or sends what no registry does."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        """where: the URL, or the path of the request; problem: the rest of the sentence."""
+        super().__init__(f"What answers at {where} is no schema registry: {problem}")
+
+
 class RegistryUnavailableError(RetriableError):
     """No server of the registry has answered; the request can be retried."""

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
+from contextlib import suppress
 from time import sleep
 from typing import Any
 
 import httpx
 import structlog
 
-from headrace.errors import ConnectError
 from headrace.kafka.ssl_context import client_context
-from headrace.registry.errors import RegistryError, RegistryUnavailableError
+from headrace.registry.bearer_token import BearerToken
+from headrace.registry.errors import InvalidResponseError, RegistryError, RegistryUnavailableError
 from headrace.registry.request_wait import is_cancelled, wait_for_response
-from headrace.registry.settings import RegistrySettings, Token
+from headrace.registry.response import RETRIABLE_STATUSES, Response, one_line, read_response
+from headrace.registry.settings import RegistrySettings
 from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
-_RETRIABLE_STATUSES = (408, 429, 500, 502, 503, 504)
-_REFRESH_EARLY_S = 30.0
 _LOGIN = "check basic.auth.credentials.source, basic.auth.user.info, bearer.auth.* and schema.registry.ssl.*"
 
 
@@ -32,21 +31,28 @@ class RegistryHttp:
     def __init__(self, settings: RegistrySettings) -> None:
         """Raises ConfigError for TLS settings that cannot be used."""
         self._settings, self._first = settings, 0
-        self._lock = threading.Lock()
-        self._token: tuple[str, float] = ("", 0.0)  # and when it expires, by time.monotonic
-        https = any(url.startswith("https:") for url in settings.urls)
-        self._client = httpx.Client(
-            headers={"Accept": _MEDIA_TYPE, **dict(settings.headers)},
+        self._client = self._new_client({"Accept": _MEDIA_TYPE, **dict(settings.headers)}, settings.urls)
+        token = settings.token
+        self._token = None if token is None else BearerToken(token, self._new_client({}, (token.url,)))
+
+    def _new_client(self, headers: dict[str, str], urls: tuple[str, ...]) -> httpx.Client:
+        settings = self._settings
+        https = any(url.startswith("https:") for url in urls)
+        client = httpx.Client(
+            headers=headers,
             timeout=httpx.Timeout(settings.read_ms / 1000, connect=settings.connect_ms / 1000),
             verify=client_context(dict(settings.tls)) if https else False,
             proxy=settings.proxy,
             trust_env=False,
         )
-        weakref.finalize(self, self._client.close)
+        weakref.finalize(self, client.close)
+        return client
 
     def request(self, method: str, path: str, body: object = None, **query: str) -> Any:
-        """The parsed response. Raises RegistryError if the registry refuses the request, RegistryUnavailableError if no server
-        answers within the limits of the caller (`headrace.registry.request_wait`).
+        """The parsed response.
+
+        Raises RegistryError if the registry refuses the request, InvalidResponseError if what answers is no registry,
+        RegistryUnavailableError if no server answers within the limits of the caller (`headrace.registry.request_wait`).
         """
         return wait_for_response(
             lambda until: self._request_with_retries(method, path, body, query, until), ", ".join(self._settings.urls)
@@ -63,81 +69,60 @@ class RegistryHttp:
                 sleep(pause_s)
             if is_cancelled():
                 break
-            response, why = self._request_any_server(method, path, body, query)
-            if response is not None:
-                return self._parse_response(response)
+            problems: list[Exception] = []
+            for index in self._servers():
+                try:
+                    parsed = self._request_server(index, method, path, body, query)
+                except (httpx.RequestError, OSError) as error:
+                    why = f"{self._settings.urls[index]}: {self._shown(str(error) or type(error).__name__)}"
+                except InvalidResponseError as error:  # another server may be a registry
+                    problems.append(error)
+                else:
+                    self._first = index
+                    return parsed
+            if len(problems) == len(self._settings.urls):
+                raise problems[0]
+            log.debug("schema-registry.unavailable", cause=why)
         where = ", ".join(self._settings.urls)
         raise RegistryUnavailableError(f"The schema registry does not answer ({where}): {why}")
 
-    def _request_any_server(
-        self, method: str, path: str, body: object, query: dict[str, str]
-    ) -> tuple[httpx.Response | None, str]:
-        """The response of the first server that answers, starting with the one that answered last; None and the reason if none
-        does.
-        """
-        urls, first, why = self._settings.urls, self._first, ""
-        for number in range(len(urls)):
-            index = (first + number) % len(urls)
-            try:
-                response = self._client.request(
-                    method, urls[index] + path, json=body, params=query, headers=self._authorization() | _content(body)
-                )
-            except (httpx.TransportError, OSError) as error:
-                why = f"{urls[index]}: {str(error) or type(error).__name__}"
-                continue
-            if response.status_code not in _RETRIABLE_STATUSES:
-                self._first = index
-                return response, ""
-            why = f"{urls[index]} answered {response.status_code} {response.reason_phrase}"
-        log.debug("schema-registry.unavailable", cause=why)
-        return None, why
+    def _servers(self) -> list[int]:
+        """The indexes of the servers, beginning with the one that answered last."""
+        count = len(self._settings.urls)
+        return [(self._first + number) % count for number in range(count)]
 
-    def _parse_response(self, response: httpx.Response) -> Any:
-        url = str(response.url.copy_with(path="/", query=None)).rstrip("/")
-        try:
-            body: Any = response.json() if response.content else None
-        except ValueError:
-            raise ConnectError(f"What answers at {url} is no schema registry: it sends no JSON.") from None
+    def _request_server(self, index: int, method: str, path: str, body: object, query: dict[str, str]) -> Any:
+        """The parsed response of one server. Raises what `_parsed` does, httpx.RequestError and OSError."""
+        url = self._settings.urls[index]
+        headers = {} if self._token is None else {"Authorization": f"Bearer {self._token.get()}"}
+        if body is not None:
+            headers["Content-Type"] = _MEDIA_TYPE
+        request = self._client.build_request(method, url + path, json=body, params=query, headers=headers)
+        response = read_response(self._client, request)
+        if response.status in RETRIABLE_STATUSES:
+            raise httpx.TransportError(f"it answered {response.status} {response.reason}".rstrip())
+        return self._parsed(response, url)
+
+    def _parsed(self, response: Response, url: str) -> Any:
+        status = response.status
+        if response.location:
+            problem = (
+                f"it redirects ({status}) to {one_line(response.location)}; set schema.registry.url to where the registry is."
+            )
+            raise InvalidResponseError(url, problem)
         if response.is_success:
-            return body
-        code, message = response.status_code, response.reason_phrase
-        if isinstance(body, dict):
-            code, message = body.get("error_code", code), body.get("message", message)
-        hint = f"; {_LOGIN}" if response.status_code in (401, 403) else ""
-        problem = f"The schema registry at {url} refuses ({response.status_code}, error {code}): {message}{hint}"
-        raise RegistryError(problem, response.status_code, code)
+            with suppress(ValueError):
+                return response.json()
+            raise InvalidResponseError(url, "it sends no JSON.")
+        body = response.json_object()  # HTML, for instance, if a proxy refuses the request
+        code, message = body.get("error_code"), body.get("message")
+        code = code if isinstance(code, int) else status
+        shown = self._shown(message if isinstance(message, str) and message.strip() else response.reason or "no reason given")
+        hint = f"; {_LOGIN}" if status in (401, 403) else ""
+        raise RegistryError(f"The schema registry at {url} refuses ({status}, error {code}): {shown}{hint}", status, code)
 
-    def _authorization(self) -> dict[str, str]:
-        token = self._settings.token
-        if token is None:
-            return {}
-        with self._lock:
-            if time.monotonic() >= self._token[1]:
-                self._token = self._fetch_token(token)
-            return {"Authorization": f"Bearer {self._token[0]}"}
-
-    def _fetch_token(self, token: Token) -> tuple[str, float]:
-        form = {"grant_type": "client_credentials", **({"scope": token.scope} if token.scope else {})}
-        try:
-            response = httpx.post(
-                token.url, data=form, auth=(token.client_id, token.secret), timeout=self._settings.read_ms / 1000, trust_env=False
-            )
-        except (httpx.TransportError, OSError) as error:
-            raise httpx.TransportError(f"no token, as {token.url} does not answer: {error or type(error).__name__}") from error
-        if not response.is_success:
-            raise ConnectError(
-                f"No token for the schema registry: {token.url} answered {response.status_code} {response.reason_phrase}; "
-                "check bearer.auth.client.id and bearer.auth.client.secret."
-            )
-        try:
-            content = response.json()
-            return content["access_token"], time.monotonic() + max(0.0, float(content.get("expires_in", 300)) - _REFRESH_EARLY_S)
-        except (ValueError, TypeError, KeyError):
-            raise ConnectError(
-                f"No token for the schema registry: what {token.url} answered has no access_token; check "
-                "bearer.auth.issuer.endpoint.url."
-            ) from None
-
-
-def _content(body: object) -> dict[str, str]:
-    return {} if body is None else {"Content-Type": _MEDIA_TYPE}
+    def _shown(self, text: str) -> str:
+        """A text of a server for messages, without the secrets that it may repeat."""
+        for secret in self._settings.secrets:
+            text = text.replace(secret, "[hidden]")
+        return one_line(text if self._token is None else self._token.hidden_in(text))

@@ -111,7 +111,9 @@ class RegistryConfig(Config):
     )
     retries_wait_ms: int = _number("retries.wait.ms", 1000, "The pause before the first of them, in ms; it doubles each time.")
     retries_max_wait_ms: int = _number("retries.max.wait.ms", 20000, "The longest such pause, in ms.")
-    proxy_host: str = option("proxy.host", Type.STRING, "", importance=_LOW, doc="The host of an HTTP proxy to the registry.")
+    proxy_host: str = option(
+        "proxy.host", Type.STRING, "", importance=_LOW, doc="The host of an HTTP proxy to the registry and the issuer of tokens."
+    )
     proxy_port: int = option("proxy.port", Type.INT, -1, importance=_LOW, doc="The proxy's port.")
 
     # ------------------------------------------------------------------------------------------------------------ login

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+import httpx
+
+from headrace.config.secrets import Secrets
 from headrace.config.types import Password
 from headrace.errors import ConfigError
 from headrace.kafka.jaas import parse_jaas
@@ -13,6 +18,8 @@ from headrace.registry.options import RegistryConfig
 
 _HEADERS = "request.header."
 _TLS = "schema.registry.ssl."
+_HEADER_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_SHORTEST_SECRET = 4  # characters; shorter ones would be found in ordinary words
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Token:
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """Settings of the client of one registry; equal settings share a client."""
+    """Settings of the client of one registry."""
 
     urls: tuple[str, ...]
     """Without login."""
@@ -44,6 +51,20 @@ class RegistrySettings:
     proxy: str | None = None
     """A URL or None."""
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that must not be in messages, which a server may repeat in its response."""
+        secret_headers = Secrets()
+        texts = {value for name, value in self.headers if secret_headers.hides(name)} | {self.token.secret if self.token else ""}
+        authorization = dict(self.headers).get("Authorization", "")
+        scheme, _, credentials = authorization.partition(" ")
+        texts |= {authorization, credentials}
+        if scheme == "Basic":
+            with suppress(ValueError):
+                login = base64.b64decode(credentials, validate=True).decode()
+                texts |= {login, login.partition(":")[2]}
+        return tuple(sorted((text for text in texts if len(text) >= _SHORTEST_SECRET), key=len, reverse=True))
+
 
 def registry_settings(config: RegistryConfig) -> RegistrySettings:
     """The settings from a converter's options, and from those under `request.header.` and `schema.registry.ssl.`.
@@ -55,6 +76,9 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
         raise ConfigError.missing("schema.registry.url")
     plain, in_url = zip(*(_without_login(url) for url in urls), strict=True)
     headers = config.originals_with_prefix(_HEADERS)
+    for name, value in headers.items():
+        if not (re.fullmatch(_HEADER_NAME, name) and _is_header_value(value)):
+            raise ConfigError(f"{_HEADERS}{name} cannot be sent: a header has visible characters of ASCII, in one line.")
     token = _bearer(config, headers)
     if token is None and "Authorization" not in headers:
         login = _login(config, next((login for login in in_url if login), ""))
@@ -72,18 +96,35 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
         retries=config.max_retries,
         wait_ms=config.retries_wait_ms,
         longest_wait_ms=config.retries_max_wait_ms,
-        proxy=f"http://{host}:{port}" if host and port > 0 else None,
+        proxy=_checked("proxy.host", f"http://{host}:{port}").geturl() if host and port > 0 else None,
     )
 
 
 def _without_login(url: str) -> tuple[str, str]:
     """A URL without login, and the login: `name:password` or nothing."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        raise ConfigError.invalid("schema.registry.url", shown, "it has to begin with http:// or https://, and name a host")
+    parts = _checked("schema.registry.url", url)
     login, _, place = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=place)).rstrip("/"), unquote(login)
+
+
+def _checked(option: str, url: str) -> SplitResult:
+    """The parts of a URL. Raises ConfigError, without its login, if requests cannot be sent there."""
+    try:
+        parts = urlsplit(url)
+        names_host = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and httpx.URL(url).host
+        if names_host and url.isprintable() and " " not in url and "@" not in parts.path + parts.query + parts.fragment:
+            return parts
+    except (ValueError, httpx.InvalidURL):  # of the port, the host, or the brackets of an address
+        pass
+    before, at, after = " ".join(url.split()).rpartition("@")
+    shown = f"{before.partition('://')[0]}://[hidden]@{after}" if at else after
+    raise ConfigError.invalid(
+        option, shown, "it has to begin with http:// or https://, and name a host; / and @ in a password are written %2F and %40"
+    )
+
+
+def _is_header_value(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def _login(config: RegistryConfig, in_url: str) -> str:
@@ -113,6 +154,8 @@ def _bearer(config: RegistryConfig, headers: dict[str, str]) -> Token | None:
         token = _secret(config.bearer_token)
         if not token:
             raise ConfigError("bearer.auth.token is missing, as bearer.auth.credentials.source is STATIC_TOKEN.")
+        if not _is_header_value(token):
+            raise ConfigError("bearer.auth.token cannot be sent: it has characters that are no visible ASCII.")
         headers["Authorization"] = "Bearer " + token
         return None
     if source != "OAUTHBEARER":
@@ -127,6 +170,8 @@ def _bearer(config: RegistryConfig, headers: dict[str, str]) -> Token | None:
         raise ConfigError(
             "OAUTHBEARER needs bearer.auth.issuer.endpoint.url, bearer.auth.client.id and bearer.auth.client.secret."
         )
+    if _checked("bearer.auth.issuer.endpoint.url", url).username is not None:
+        raise ConfigError("bearer.auth.issuer.endpoint.url has a login: set bearer.auth.client.id and bearer.auth.client.secret.")
     return Token(url, client, secret, config.bearer_scope)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from headrace.testing.registry.store import TYPES, RefusedError, Store, Version
@@ -26,8 +26,6 @@ class SchemaRegistry:
     user: name and password that every request has to have, None for no login; tls: for `https`; port: 0 for any that is free.
     What is registered stays when it is stopped, and started again, on the same port.
     """
-
-    _ports: ClassVar[set[int]] = set()
 
     def __init__(self, user: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.store = Store()
@@ -47,27 +45,13 @@ class SchemaRegistry:
 
     def start(self) -> Self:
         """Listen; returns itself."""
-        server = self._bound()
+        server = ThreadingHTTPServer(("127.0.0.1", self._port), _handler(self))
         server.daemon_threads = True
         if self._tls is not None:
             server.socket = self._tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         self._server, self._port = server, server.server_address[1]
         threading.Thread(target=server.serve_forever, args=(0.05,), name="schema-registry", daemon=True).start()
         return self
-
-    def _bound(self) -> ThreadingHTTPServer:
-        """On its port; on one that no other registry of the process has had: clients remember answers by their URL."""
-        refused: list[ThreadingHTTPServer] = []
-        try:
-            while True:
-                server = ThreadingHTTPServer(("127.0.0.1", self._port), _handler(self))
-                if self._port or server.server_address[1] not in self._ports:
-                    self._ports.add(server.server_address[1])
-                    return server
-                refused.append(server)
-        finally:
-            for status in refused:
-                status.server_close()
 
     def stop(self) -> None:
         """Listen no more; what is registered is kept."""
