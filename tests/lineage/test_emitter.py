@@ -176,6 +176,26 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, recei
     assert [list(spec.problems(body)) for _, body in bodies] == [[]] * 4
 
 
+def test_a_poll_that_fails_is_logged_once_and_the_next_one_sends_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: list[Any]
+):
+    file, herder, polls = tmp_path / "events.json", MemoryHerder(), list[int]()
+    herder.create("c", {"connector.class": "FileStreamSource"})
+
+    def connectors() -> list[str]:
+        polls.append(1)
+        if len(polls) <= 3:
+            raise ValueError("States are half written.")
+        return ["c"]
+
+    monkeypatch.setattr(herder, "connectors", connectors)
+    emitter = started(herder, file)
+    wait_until(lambda: events_of(file), 20, "an event after the failures")
+    emitter.stop()
+    warnings = [entry["cause"] for entry in events if entry["event"] == "openlineage.not-polled"]
+    assert warnings == ["States are half written."]
+
+
 def test_the_console_gets_events_as_lines_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     herder = MemoryHerder()
     herder.create("c", {"connector.class": "FileStreamSource"})

@@ -36,6 +36,20 @@ def test_a_run_fails_once_and_the_next_is_another():
     ]  # fmt: skip
 
 
+def test_a_job_that_is_first_seen_failed_is_told_once_as_a_run_that_failed():
+    assert events_of((0, "FAILED"), (1, "FAILED"), (2, "RUNNING"), (3, "PAUSED"), (4, "FAILED")) == [
+        ("START", "run0"), ("FAIL", "run0"), ("START", "run1"), ("COMPLETE", "run1"), ("START", "run2"), ("FAIL", "run2"),
+    ]  # fmt: skip
+    events, _ = follow({}, [JobState("c", "FAILED", "x.Y: It broke.")], 0, lambda: "run")
+    assert [event.trace for event in events] == [None, "x.Y: It broke."]
+
+
+def test_a_failed_connector_that_is_deleted_ends_no_run_a_second_time():
+    assert events_of((0, "RUNNING"), (1, "FAILED"), (2, None), (3, "FAILED"), (4, "PAUSED")) == [
+        ("START", "run0"), ("FAIL", "run0"), ("START", "run1"), ("FAIL", "run1"),
+    ]  # fmt: skip
+
+
 def test_a_connector_that_is_gone_from_here_has_completed_its_run():
     assert events_of((0, "RUNNING"), (1, None), (2, None)) == [("START", "run0"), ("COMPLETE", "run0")]
 

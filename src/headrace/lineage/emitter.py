@@ -87,7 +87,8 @@ class LineageEmitter:
         """client: with the transport for the events."""
         self._sources, self._settings, self._client = sources, settings, client
         self._runs: list[Runs] = [{} for _ in sources]
-        self._emit_failed = False
+        self._failing = set[str]()
+        """The steps whose last attempt failed."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="openlineage", daemon=True)
 
@@ -106,8 +107,13 @@ class LineageEmitter:
         while True:
             ended = self._stopping.wait(_POLL_INTERVAL_S)
             for n, source in enumerate(self._sources):
-                states = () if ended else source.states()
-                events, self._runs[n] = follow(self._runs[n], states, time.monotonic(), lambda: str(generate_new_uuid()))
+                try:
+                    states = () if ended else source.states()
+                    events, self._runs[n] = follow(self._runs[n], states, time.monotonic(), lambda: str(generate_new_uuid()))
+                except Exception as error:  # a bug of ours, or states that are half written: the next poll may succeed
+                    self._warn_once(f"poll-{n}", "openlineage.not-polled", error, "events of its jobs are sent at a later poll")
+                    continue
+                self._failing.discard(f"poll-{n}")
                 for plan in events:
                     self._send(plan, source)
             if ended:
@@ -118,11 +124,15 @@ class LineageEmitter:
 
         try:
             self._client.emit(event(plan, source.lineage(plan.job), self._settings))
-            self._emit_failed = False
+            self._failing.discard("send")
         except Exception as error:  # transports raise any class
-            if not self._emit_failed:
-                log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors continue")
-            self._emit_failed = True
+            self._warn_once("send", "openlineage.not-sent", error, "the event is lost; connectors continue")
+
+    def _warn_once(self, step: str, event: str, error: Exception, meaning: str) -> None:
+        """Log the first failure of a step, not each until it succeeds again."""
+        if step not in self._failing:
+            log.warning(event, cause=str(error) or type(error).__name__, meaning=meaning, exc_info=error)
+        self._failing.add(step)
 
 
 def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsReports) -> LineageEmitter | None:

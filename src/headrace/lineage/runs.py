@@ -47,11 +47,13 @@ class JobState:
 
 @dataclass(frozen=True)
 class LineageRun:
-    """A run that has started and not ended."""
+    """A run that has started and not ended, or whose job is still failed."""
 
     id: str
     last_event_s: float
     """When its last event was sent, of `time.monotonic()`."""
+    failed: bool = False
+    """It has ended by FAIL: kept until its job changes state, so that a failure is sent once."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +78,26 @@ def follow(runs: Runs, jobs: Iterable[JobState], now_s: float, new_id: Callable[
     events, continuing = list[RunEventPlan](), dict[str, LineageRun]()
     current = {job.name: job for job in jobs}
     for name, run in runs.items():
-        if name not in current:  # deleted, or moved to another worker
+        if name not in current and not run.failed:  # deleted, or moved to another worker
             events.append(RunEventPlan(COMPLETE, name, run.id))
     for name, job in sorted(current.items()):
         run = runs.get(name)
-        if job.state in _CONNECTOR_RUNNING:
-            if run is None:
+        if job.state == _FAILED:
+            if run is None:  # it failed before it was seen running: an event of a run needs the run's START
+                run = LineageRun(new_id(), now_s)
+                events.append(RunEventPlan(START, name, run.id))
+            if not run.failed:
+                run = replace(run, last_event_s=now_s, failed=True)
+                events.append(RunEventPlan(FAIL, name, run.id, job.trace))
+            continuing[name] = run
+        elif job.state in _CONNECTOR_RUNNING:
+            if run is None or run.failed:
                 run = LineageRun(new_id(), now_s)
                 events.append(RunEventPlan(START, name, run.id))
             elif now_s - run.last_event_s >= RUNNING_INTERVAL_S:
                 run = replace(run, last_event_s=now_s)
                 events.append(RunEventPlan(RUNNING, name, run.id))
             continuing[name] = run
-        elif run is not None:
-            kind = FAIL if job.state == _FAILED else COMPLETE
-            events.append(RunEventPlan(kind, name, run.id, job.trace))
+        elif run is not None and not run.failed:
+            events.append(RunEventPlan(COMPLETE, name, run.id))
     return events, continuing
