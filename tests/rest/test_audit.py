@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.cluster.event_log import EventLog
+from headrace.cluster.event_log import STRANGERS_IN_MEMORY, EventLog, EventLogs
+from headrace.cluster.recent_events import IN_MEMORY
 from headrace.cluster.standalone.stores import MemoryLog
 from headrace.cluster.status_reporter import FAILED, RUNNING, StatusReporter
 from headrace.errors import ConnectError
-from headrace.rest import passwords
+from headrace.rest import passwords, period_limit
 from tests.rest.conftest import Answer, Client
 from tests.rest.memory_herder import MemoryHerder
 
@@ -99,6 +101,86 @@ def test_only_admins_see_who_did_what(ask: Callable[..., Answer]):
     page = ask("rita", "GET", "/ui/audit")
     assert (page.status, "needs the role admin" in page.text, "pause" in page.text) == (200, True, False)
     assert "/connectors/a/b/pause" in ask("anna", "GET", "/ui/audit").text
+
+
+def test_an_attempt_whose_body_cannot_be_read_is_remembered(ask: Callable[..., Answer]):
+    sent = {"Content-Type": "application/json"}
+    for body in ("[" * 100_000, '{"connectors": [' + "9" * 5000 + "]}", '{"name": "\\ud800"}'):
+        ask("anna", "POST", "/connectors", sent, body)
+    entries = ask("anna", "GET", "/headrace/audit").json["entries"]
+    assert [(e["user"], e["method"], e["path"], e["status"]) for e in entries] == [("anna", "POST", "/connectors", 500)] * 3
+
+
+def test_strangers_displace_no_change_of_a_user_and_are_counted(
+    ask: Callable[..., Answer], herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch
+):
+    now_s = [0.0]
+    monkeypatch.setattr(period_limit, "monotonic", lambda: now_s[0])
+    ask("anna", "PUT", "/connectors/a%2Fb/pause")
+    elsewhere = {"Origin": "http://elsewhere.example"}
+    for number in range(30):
+        ask("nobody", "PUT", "/connectors/a%2Fb/resume", elsewhere if number % 2 else None)
+    ask("anna", "PUT", "/connectors/a%2Fb/resume")
+    now_s[0] = 61.0
+    entries = ask("anna", "GET", "/headrace/audit").json["entries"]
+    assert [e["user"] for e in entries if "user" in e] == ["anna", "anna"]
+    strangers = [e for e in entries if "user" not in e]
+    assert len(strangers) == 20 + 1
+    assert strangers[-1]["message"] == "10 more requests of strangers were refused, and are not listed."
+    assert len(ask("anna", "GET", "/headrace/audit").json["entries"]) == len(entries), "it is counted once"
+
+
+def test_refused_requests_of_strangers_have_a_room_of_their_own():
+    audit = EventLogs().audit
+    audit.add(user="anna", method="PUT", status=202)
+    for number in range(2 * IN_MEMORY):
+        audit.add(method="PUT", status=401 if number % 2 else 403)
+    kept = audit.last(IN_MEMORY)
+    assert (kept[0]["user"], len(kept)) == ("anna", 1 + STRANGERS_IN_MEMORY)
+
+
+def test_older_changes_are_on_further_pages(ask: Callable[..., Answer], herder: MemoryHerder):
+    for number in range(7):
+        herder.audit.add(user="anna", method="PUT", path=f"/{number}", status=200, address="a", via="rest", worker_id="w")
+    seen, before = list[str](), ""
+    while True:
+        body = ask("anna", "GET", f"/headrace/audit?lines=3&before={before}").json
+        seen = [e["path"] for e in body["entries"]] + seen
+        if not (before := body["before"] or ""):
+            break
+    assert seen == [f"/{number}" for number in range(7)]
+
+
+def test_a_page_ends_between_two_milliseconds():
+    events = EventLog()
+    for number, millis in enumerate((1, 2, 2, 2, 3)):
+        events._events.add({"time": f"2026-01-01T00:00:00.00{millis}Z", "number": number})
+    newest = events.page(2)
+    assert ([e["number"] for e in newest.events], newest.before) == ([1, 2, 3, 4], "2026-01-01T00:00:00.002Z")
+    oldest = events.page(2, newest.before)
+    assert ([e["number"] for e in oldest.events], oldest.before) == ([0], None)
+
+
+def test_the_page_leads_to_older_changes_and_states(ask: Callable[..., Answer], herder: MemoryHerder):
+    for number in range(201):
+        time = f"2026-01-01T00:00:00.{number:03}Z"
+        entry = {
+            "time": time,
+            "user": "anna",
+            "method": "PUT",
+            "path": f"/n{number}",
+            "status": 200,
+            "address": "a",
+            "via": "rest",
+        }
+        herder.audit._events.add({**entry, "worker_id": "w"})
+        herder.history._events.add({"time": time, "connector": "a/b", "state": "RUNNING", "worker_id": f"worker{number}:1"})
+    audit, history = ask("anna", "GET", "/ui/audit").text, ask("anna", "GET", "/ui/connector/history?name=a%2Fb").text
+    assert ("/n0<" in audit, "worker0:1" in history) == (False, False)
+    older = [re.findall(r'href="([^"]*before=[^"]*)">Older', text)[0].replace("&amp;", "&") for text in (audit, history)]
+    assert "/n0<" in ask("anna", "GET", older[0]).text
+    part = re.findall(r'data-refresh="(/ui/connector/history[^"]*)"', ask("anna", "GET", older[1]).text)[0].replace("&amp;", "&")
+    assert "worker0:1" in ask("anna", "GET", part).text
 
 
 def test_the_history_of_a_connector_has_the_causes(call: Client, herder: MemoryHerder):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.rest import RestServer, passwords
+from headrace.rest import RestServer, passwords, period_limit
 from headrace.rest.authentication import BoundedLog, credentials
 from headrace.rest.server import exposure
 from tests.rest.conftest import Answer, Client, worker_config
@@ -149,13 +149,17 @@ def test_refusals_are_logged_with_name_and_address_and_not_without_end(
     assert "secret-guess" not in "".join(said)
 
 
-def test_what_was_not_logged_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    log = BoundedLog(max_logged=2, period_s=0.0)  # every warning begins a period
+def test_what_was_not_logged_is_counted(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [0.0]
+    monkeypatch.setattr(period_limit, "monotonic", lambda: now_s[0])
+    log = BoundedLog(max_logged=2, period_s=60.0)
     with caplog.at_level(logging.WARNING):
-        log.warning("one")
-        log._count = 5
-        log.warning("two")
-    assert [r.getMessage() for r in caplog.records] == ["one", "3 more requests were refused and not logged", "two"]
+        for text in ("one", "two", "three", "four", "five"):
+            log.warning(text)
+        now_s[0] = 60.0
+        log.warning("six")
+    said = [r.getMessage() for r in caplog.records]
+    assert said == ["one", "two", "3 more requests were refused and not logged", "six"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.connector_lineage import keeps_topics, of_connector
 from headrace.rest.database_names import of_jdbc
 from headrace.rest.lineage import Lineage, LineageNode, joined
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import MemoryHerder
 
 SMT, DEBEZIUM = "org.apache.kafka.connect.transforms.", "io.debezium.connector."
 MIRROR = {"connector.class": "KafkaSourceConnector", "source.bootstrap.servers": "eu:9092",
@@ -255,3 +257,20 @@ def test_whether_a_chain_leaves_the_topic_is_known_by_its_transforms():
     mask = {"transforms": "m", "transforms.m.type": SMT + "MaskField$Value", "transforms.m.fields": "a"}
     assert keeps_topics({}) and keeps_topics(mask) and not keeps_topics(ROUTER)
     assert not keeps_topics({"transforms": "j", "transforms.j.type": "org.example.NotThere"})
+
+
+def test_a_login_in_the_path_of_a_data_source_is_in_no_node():
+    config = {"option.path": "s3a://KEY:s3cret@bucket/in"}
+    for kind, partitions in (("source", []), ("sink", []), ("source", [{"filename": "s3a://KEY:s3cret@bucket/in"}])):
+        graph = graph_of(connector("c"), kind, config, {"t": 1}, partitions)
+        assert [node.id for node in graph.nodes if node.kind == "external"] == ["external:s3a://[hidden]@bucket/in"]
+        assert "s3cret" not in repr(graph)
+
+
+def test_a_url_that_is_none_hides_no_other_connector(call: Client, herder: MemoryHerder):
+    herder.create("bad", {"connector.class": "SparkSource", "option.dbtable": "t", "option.url": "jdbc:postgresql://[x/db"})
+    herder.create("file", {"connector.class": "FileStreamSource", "file": "/in"})
+    answer = call("GET", "/headrace/lineage")
+    assert (answer.status, {node["id"] for node in answer.json["nodes"]}) == (
+        200, {"connector:bad", "connector:file", "external:/in"},
+    )  # fmt: skip

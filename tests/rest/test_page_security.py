@@ -141,7 +141,7 @@ def test_html_in_what_the_newer_screens_show_stays_text(shared: tuple[Any, Clien
         "leader": True, "slots": 1, "slot_count": 1, "data_plane": None, "memory_bytes": 1, "jvm": None, "version": bad,
         "python": bad, "started_ms": 1}}  # fmt: skip
     parts = [
-        render("connector_history.html", found={"durable": True, "entries": [event]}),
+        render("connector_history.html", found={"durable": True, "entries": [event], "before": text}, name=text, before=text),
         render("workers_rows.html", found={"problem": bad, "workers": [worker]}),
         render(
             "connector_topics.html",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -27,6 +28,10 @@ from headrace.kafka.log import LogFactory, LogRecord, RecordLog
 log = structlog.get_logger(__name__)
 
 _START_S, _MAX_QUEUED = 30.0, 1000
+_ALL = 1 << 30
+_STRANGERS = "strangers"
+STRANGERS_IN_MEMORY = 200
+"""How many refused requests of strangers the audit keeps in memory."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,27 @@ def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _STAR
             raise
 
 
+@dataclass(frozen=True)
+class EventPage:
+    """Some of the events in memory."""
+
+    events: list[Event]
+    """Oldest first."""
+    before: str | None
+    """The time before which there are older ones; None: there are none."""
+
+
 class EventLog:
     """The events of all workers, newest last. Every method may be called from any thread, and returns at once."""
 
     def __init__(
-        self, make_log: LogFactory | None = None, prepare: Callable[[], None] = lambda: None, *, by_connector: bool = False
+        self,
+        make_log: LogFactory | None = None,
+        prepare: Callable[[], None] = lambda: None,
+        recent: Callable[[], RecentEvents] = lambda: RecentEvents(lambda _event: ""),
     ) -> None:
-        """make_log: of the topic, None: memory only; prepare: creates the topic; by_connector: limits events by connector."""
-        self._events = RecentEvents(_connector if by_connector else _no_owner)
+        """make_log: of the topic, None: memory only; prepare: creates the topic; recent: makes the memory."""
+        self._events = recent()
         self._queued: deque[Event] = deque(maxlen=_MAX_QUEUED)
         self._log: RecordLog | None = make_log(self._apply) if make_log else None
         self._prepare = prepare
@@ -77,8 +95,7 @@ class EventLog:
 
     def add(self, **event: Any) -> None:
         """Add an event that happens now; values of config providers are replaced by their placeholders."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        entry = redacted({"time": now, **{key: value for key, value in event.items() if value is not None}})
+        entry = redacted({"time": iso(datetime.now(UTC)), **{key: value for key, value in event.items() if value is not None}})
         with self._lock:
             if not self._ready:
                 self._queued.append(entry)
@@ -86,6 +103,14 @@ class EventLog:
                 self._send(entry)
             else:
                 self._events.add(entry)
+
+    def page(self, count: int, before: str | None = None, **fields: str | None) -> EventPage:
+        """The last `count` events before a time, as `last`; of one millisecond all or none, so that the next page misses none."""
+        matching = [event for event in self.last(_ALL, **fields) if before is None or event["time"] < before]
+        first = max(0, len(matching) - count)
+        while 0 < first < len(matching) and matching[first - 1]["time"] == matching[first]["time"]:
+            first -= 1
+        return EventPage(matching[first:], matching[first]["time"] if 0 < first < len(matching) else None)
 
     def last(self, count: int, **fields: str | None) -> list[Event]:
         """The last `count` events with these field values (None: any), oldest first; `connector` also matches in `connectors`."""
@@ -147,12 +172,27 @@ class EventLog:
             self._events.add(event)
 
 
+def iso(time: datetime) -> str:
+    """A time as events have it: ISO 8601 in UTC, with milliseconds, so that texts compare as times do."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _connector(event: Event) -> str:
     return str(event.get("connector") or "")
 
 
-def _no_owner(_event: Event) -> str:
-    return ""
+def _history_events() -> RecentEvents:
+    return RecentEvents(_connector)
+
+
+def _audit_events() -> RecentEvents:
+    """Requests of strangers have a room of their own: they displace no change of a user."""
+    return RecentEvents(lambda event: _STRANGERS if is_of_stranger(event) else "", {_STRANGERS: STRANGERS_IN_MEMORY})
+
+
+def is_of_stranger(event: Mapping[str, Any]) -> bool:
+    """Whether an audit event is a request that was refused before anybody knew whose it was."""
+    return "user" not in event and event.get("status") in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 def _matches(event: Event, key: str, value: str) -> bool:
@@ -163,9 +203,9 @@ def _matches(event: Event, key: str, value: str) -> bool:
 class EventLogs:
     """The event logs of a worker."""
 
-    history: EventLog = field(default_factory=lambda: EventLog(by_connector=True))
+    history: EventLog = field(default_factory=lambda: EventLog(recent=_history_events))
     """States of connectors and tasks, with their causes."""
-    audit: EventLog = field(default_factory=EventLog)
+    audit: EventLog = field(default_factory=lambda: EventLog(recent=_audit_events))
     """Changes, with their users."""
 
     def start(self) -> None:
@@ -193,9 +233,9 @@ def kafka_event_logs(
     """
     prepare = create_event_topic if create else _require_event_topic
 
-    def of(topic: EventTopic | None, *, by_connector: bool) -> EventLog:
+    def of(topic: EventTopic | None, recent: Callable[[], RecentEvents]) -> EventLog:
         if topic is None:
-            return EventLog(by_connector=by_connector)
-        return EventLog(make(topic.name), lambda: prepare(admin, topic), by_connector=by_connector)
+            return EventLog(recent=recent)
+        return EventLog(make(topic.name), lambda: prepare(admin, topic), recent)
 
-    return EventLogs(of(topics["history"], by_connector=True), of(topics["audit"], by_connector=False))
+    return EventLogs(of(topics["history"], _history_events), of(topics["audit"], _audit_events))

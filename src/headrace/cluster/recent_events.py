@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -17,9 +17,11 @@ _SLACK = 500
 class RecentEvents:
     """The last events; above the limit, the oldest events of the largest owners are dropped. Thread-safe."""
 
-    def __init__(self, owner: Callable[[Event], str]) -> None:
-        """owner: returns the owner of an event; owners have equal shares, and unused shares are divided among the others."""
-        self._owner = owner
+    def __init__(self, owner: Callable[[Event], str], most: Mapping[str, int] | None = None) -> None:
+        """owner: returns the owner of an event; owners have equal shares, and unused shares are divided among the others;
+        most: the number of events that certain owners keep.
+        """
+        self._owner, self._most = owner, most or {}
         self._events: dict[str, list[tuple[int, Event]]] = {}
         self._numbers, self._size = count(), 0
         self._lock = threading.Lock()
@@ -27,8 +29,12 @@ class RecentEvents:
     def add(self, event: Event) -> None:
         """Add the newest event."""
         with self._lock:
-            self._events.setdefault(self._owner(event), []).append((next(self._numbers), event))
-            self._size += 1
+            events = self._events.setdefault(owner := self._owner(event), [])
+            events.append((next(self._numbers), event))
+            if len(events) > self._most.get(owner, IN_MEMORY + _SLACK):
+                del events[0]
+            else:
+                self._size += 1
             if self._size >= IN_MEMORY + _SLACK:  # not for each event: trimming visits all owners
                 self._trim()
 

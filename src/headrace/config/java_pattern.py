@@ -13,6 +13,7 @@ import re
 from functools import lru_cache
 
 from headrace.config.java_pattern_sets import BLANKS, DOT, LINE_BREAK, NUMERIC_ESCAPES, SETS, named_set
+from headrace.config.whole_number import whole_number
 
 _FLAGS = "idmsuxU"
 _ASSERTIONS = {"A": "\\A", "b": "\\b", "B": "\\B", "z": "\\Z", "Z": "(?=\\n?\\Z)"}
@@ -231,9 +232,9 @@ class _Parser(_Characters):
         if match is None:
             raise self.fail("Illegal repetition", self.pos + 1)
         self.pos = match.end()
-        low = int(match[1])
-        high = int(match[3]) if match[3] else low
-        if max(low, high) > _MAX_COUNT:
+        low = whole_number(match[1], 0, _MAX_COUNT)
+        high = whole_number(match[3], 0, _MAX_COUNT) if match[3] else low
+        if low is None or high is None:
             raise self.fail("Illegal repetition range", self.pos - 1)
         if self.peek() != "}":
             raise self.fail("Unclosed counted closure", self.pos)

@@ -1,7 +1,8 @@
 """Which settings are secrets, so that their values are never shown.
 
 A plugin says it by the type PASSWORD. A key that nothing defines is judged by its end: `producer.override.sasl.jaas.config` is a
-secret because `sasl.jaas.config` of Kafka's clients is one, and what is called a password is taken for one.
+secret because `sasl.jaas.config` of Kafka's clients is one, and what is called a password is taken for one. So is a header that a
+client sends (`request.header.Authorization`), and what stands in a URL as a login or a parameter like `password=`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from headrace.config.client_options import client_definition
 from headrace.config.types import Type
+from headrace.errors import BadRequestError
 
 HIDDEN = "[hidden]"
 """Kafka's own word for a password in a log."""
@@ -20,8 +22,13 @@ _SECRET = re.compile(
     r"(passwords?|passwd|passphrase|secrets?|credentials?|token|user[._-]?info|(private|secret|access|api)[._-]?key)$",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&;]password=)[^&;]+", re.IGNORECASE)
-
+_HEADER = re.compile(r"(^|\.)request\.header\.", re.IGNORECASE)
+_IN_URL = re.compile(
+    r"(?P<s3>\bs3[an]?://)[^@\s,]+(?=@)"  # the secret key of S3 may have a slash
+    r"|(?P<scheme>://)[^/@\s]+(?=@)|(?P<oracle>:thin:)[^@\s]+(?=@)"
+    r"|(?P<parameter>[?&;][\w.-]*(password|passwd|passphrase|secret|token|(private|secret|access|account|api)[._-]?key|\bsig)=)[^&;\s]+",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
 """`${provider:[path:]key}`: a reference to a secret."""
 
@@ -37,17 +44,47 @@ class Secrets:
         """Whether the value of this key is a secret."""
         if key in self._types:
             return self._types[key] == Type.PASSWORD
-        return bool(_SECRET.search(key)) or any(key == end or key.endswith("." + end) for end in self._ends)
+        return bool(_SECRET.search(key) or _HEADER.search(key)) or any(
+            key == end or key.endswith("." + end) for end in self._ends
+        )
 
     def shown(self, key: str, value: str | None) -> str | None:
         """The value, or HIDDEN in its place; None stays None, and so does the placeholder of a config provider."""
-        secret = value is not None and not _PLACEHOLDER.fullmatch(value) and self.hides(key)
-        return HIDDEN if secret else value
+        if value is None or _PLACEHOLDER.fullmatch(value):
+            return value
+        return HIDDEN if self.hides(key) else without_logins(value)
 
     def public(self, config: Mapping[str, str | None]) -> dict[str, str | None]:
-        """A configuration for who may not see secrets: those that stand in URLs are hidden, too."""
-        shown = {key: self.shown(key, value) for key, value in config.items()}
-        return {key: value and _IN_URL.sub(HIDDEN, value) for key, value in shown.items()}
+        """A configuration for who may not see secrets."""
+        return {key: self.shown(key, value) for key, value in config.items()}
+
+
+def without_logins(text: str) -> str:
+    """The text with the logins of its URLs, and the parameters of URLs that are secrets, hidden; placeholders stay readable."""
+
+    def hidden(match: re.Match[str]) -> str:
+        before = match["s3"] or match["scheme"] or match["oracle"] or match["parameter"]
+        return match[0] if not _PLACEHOLDER.sub("", match[0].removeprefix(before)).strip(":") else before + HIDDEN
+
+    return _IN_URL.sub(hidden, text)
+
+
+def put_back(config: Mapping[str, str | None], running: Mapping[str, str | None]) -> dict[str, str | None]:
+    """A configuration that was made of a shown one, with the secrets of the one that runs in their places.
+
+    Raises BadRequestError for a hidden value that stands for none: its key is new, or the text around it has been changed.
+    """
+    return {key: _original(key, value, running.get(key)) for key, value in config.items()}
+
+
+def _original(key: str, value: str | None, running: str | None) -> str | None:
+    if value is None or HIDDEN not in value or value == running:
+        return value
+    if running is None or value not in (HIDDEN, without_logins(running)):
+        raise BadRequestError(
+            f"{key} has {HIDDEN}, which stands for a secret that runs; there is none like this: write it in full."
+        )
+    return running
 
 
 @cache

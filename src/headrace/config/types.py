@@ -80,6 +80,7 @@ class Password:
 
 _BLANKS = "".join(map(chr, range(0x21)))  # what java.lang.String.trim() removes: everything up to the space
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
+_LONG_DIGITS = len(str(2**63))
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
@@ -208,7 +209,10 @@ def _fits(number: int, bits: int) -> bool:
 def _integer(text: str, bits: int) -> int | None:
     if not _INTEGER.fullmatch(text):  # int() alone would also take blanks and underscores
         return None
-    number = int(text)
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > _LONG_DIGITS:  # int() raises for thousands of them
+        return None
+    number = int(digits or "0") * (-1 if text.startswith("-") else 1)
     return number if _fits(number, bits) else None
 
 
@@ -217,7 +221,10 @@ def _double(text: str) -> float | None:
     if _DECIMAL.fullmatch(text):
         return float(text)
     if _HEX_FLOAT.fullmatch(text):
-        return float.fromhex(text)
+        try:
+            return float.fromhex(text)
+        except OverflowError:
+            return float("-inf" if text.startswith("-") else "inf")  # as Java reads it
     return None
 
 

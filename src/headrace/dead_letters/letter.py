@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError
 from headrace.preview.records import RawRecord, notation
 from headrace.runtime.tolerance import DLQ, ERROR_HEADERS, RECORD_TOPIC
 
 _SHOWN_BYTES = 8 << 10
-_LONG = 2**63
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class LetterId:
     def parse(cls, text: object) -> LetterId:
         """Parse `partition:offset`. Raises BadRequestError."""
         partition, colon, offset = text.partition(":") if isinstance(text, str) else ("", "", "")
-        numbers = [part for part in (partition, offset) if part.isascii() and part.isdigit() and int(part) < _LONG]
-        if not colon or len(numbers) != 2:
-            raise BadRequestError(f"{text!r} names no dead letter; it has to be '<partition>:<offset>', like '0:42'.")
-        return cls(int(partition), int(offset))
+        numbers = whole_number(partition), whole_number(offset)
+        if not colon or numbers[0] is None or numbers[1] is None:
+            shown = shortened(repr(text))
+            raise BadRequestError(f"{shown} names no dead letter; it has to be '<partition>:<offset>', like '0:42'.")
+        return cls(numbers[0], numbers[1])
 
     def __str__(self) -> str:
         return f"{self.partition}:{self.offset}"
@@ -69,8 +70,8 @@ class Letter:
         if "topic" in context:
             original = replace(
                 original,
-                partition=_number(context.get("partition")),
-                offset=_number(context.get("offset")) or 0,
+                partition=whole_number(context.get("partition", "")),
+                offset=whole_number(context.get("offset", "")) or 0,
             )
         return cls(LetterId(record.partition or 0, record.offset), original, context)
 
@@ -96,7 +97,7 @@ class Letter:
             "id": str(self.id),
             "timestamp": record.timestamp,
             "connector": self.connector,
-            "task": _number(context.get("task.id")),
+            "task": whole_number(context.get("task.id", "")),
             "stage": context.get("stage"),
             "class": context.get("class.name"),
             "exception": context.get("exception.class.name"),
@@ -125,10 +126,6 @@ def _beginning(value: bytes | None) -> str | dict[str, str] | None:
 def _length(first: int) -> int:
     """The length in bytes of a UTF-8 character with this first byte."""
     return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and int(text) < _LONG else None
 
 
 def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 It stands before the authentication and before what refuses other sites, so that refusals are remembered as well. What the page
 changes, passes it as requests to the REST API; of the page's own requests those that are refused are remembered. Not remembered:
-what changes nothing (validation, preview), and what workers sign for each other.
+what changes nothing (validation, preview), and what workers sign for each other. Of the requests that are refused before anybody
+knows whose they are, 20 a minute are remembered and the others counted: a stranger could fill the audit with them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headrace.errors import HeadraceError
+from headrace.cluster.event_log import is_of_stranger
+from headrace.errors import ConnectError, HeadraceError
+from headrace.rest import body
 from headrace.rest.caller import caller_of
 from headrace.rest.herder import RestHerder
-from headrace.rest.roles import open_to_all
+from headrace.rest.period_limit import PeriodLimit
+from headrace.rest.roles import AUDIT, open_to_all
 from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
 
@@ -28,6 +32,7 @@ _TRIED = (
 )  # fmt: skip
 """Requests that change nothing; what streams applications report comes every 10 s."""
 _LONGEST, _LARGEST = 500, 1 << 20
+_STRANGERS_REMEMBERED, _MINUTE_S = 20, 60.0
 
 
 class Audit:
@@ -35,9 +40,12 @@ class Audit:
 
     def __init__(self, app: ASGIApp, herder: RestHerder) -> None:
         self.app, self._herder = app, herder
+        self._strangers = PeriodLimit(_STRANGERS_REMEMBERED, _MINUTE_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["type"] == "http" and scope["path"] == AUDIT:
+            self._add_count()
         if scope["type"] != "http" or not _changes(scope["method"], scope["path"]):
             return await self.app(scope, receive, send)
         status, failure, taken = 500, bytearray(), bytearray()
@@ -64,13 +72,30 @@ class Audit:
             if not of_page(scope["path"]) or status == HTTPStatus.FORBIDDEN:
                 self._add(_event(scope, status, bytes(failure)), name, before, bytes(taken), whole=scope["method"] == "PUT")
 
-    def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], body: bytes, *, whole: bool) -> None:
-        """name: of the connector, if the path has it; before: its configuration; whole: whether the body replaces it."""
-        content = _object(body)
+    def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], taken: bytes, *, whole: bool) -> None:
+        """name: of the connector, if the path has it; before: its configuration; taken: the body; whole: it replaces that."""
+        self._add_count()
+        if is_of_stranger({key: value for key, value in event.items() if value is not None}) and not self._strangers.take():
+            return
+        content = _object(taken)
         one, detail = asked_for(content, before, whole=whole)
         several = list(map(str, names)) if isinstance(names := content.get("connectors"), list) else None
         about = {"connector": name or one, "detail": detail, "connectors": several or None}
         self._herder.audit.add(**event, **about, worker_id=self._herder.worker_id)
+
+    def _add_count(self) -> None:
+        """Remember how many requests of strangers were not, once their minute is over."""
+        if missed := self._strangers.missed():
+            sentence = f"{missed} more requests of strangers were refused, and are not listed."
+            self._herder.audit.add(
+                address="several",
+                via="rest",
+                method="*",
+                path="*",
+                status=401,
+                message=sentence,
+                worker_id=self._herder.worker_id,
+            )
 
     def _config(self, name: str | None) -> Mapping[str, Any]:
         try:
@@ -91,11 +116,11 @@ def _connector(path: str) -> str | None:
     return restore(segments[1]) if len(segments) > 1 and segments[0] == "connectors" else None
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _object(raw: bytes) -> dict[str, Any]:
     """A body that is a JSON object; an empty one for any other."""
     try:
-        content = json.loads(body) if body else None
-    except ValueError:
+        content = body.parse(raw)
+    except ConnectError:
         return {}
     return content if isinstance(content, dict) else {}
 

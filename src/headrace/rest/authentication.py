@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import threading
-import time
 from functools import partial
 
 import anyio
@@ -16,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from headrace.rest import logs, responses
 from headrace.rest.access import CHALLENGE, Access
 from headrace.rest.caller import Caller, set_caller
+from headrace.rest.period_limit import PeriodLimit
 from headrace.rest.roles import needed, open_to_all
 from headrace.rest.same_origin import of_page
 
@@ -86,21 +85,13 @@ class BoundedLog:
     """Logs so many warnings in a period, and of the others how many there were."""
 
     def __init__(self, max_logged: int, period_s: float) -> None:
-        self._max_logged, self._period_s = max_logged, period_s
-        self._begun, self._count = -period_s, 0
-        self._lock = threading.Lock()
+        self._limit = PeriodLimit(max_logged, period_s)
 
     def warning(self, text: str) -> None:
         """Log this, unless there was too much of it."""
-        with self._lock:
-            now, missed = time.monotonic(), max(0, self._count - self._max_logged)
-            if now - self._begun >= self._period_s:
-                self._begun, self._count = now, 0
-                if missed:
-                    logs.SERVER.warning("%d more requests were refused and not logged", missed)
-            self._count += 1
-            logged = self._count <= self._max_logged
-        if logged:
+        if missed := self._limit.missed():
+            logs.SERVER.warning("%d more requests were refused and not logged", missed)
+        if self._limit.take():
             logs.SERVER.warning("%s", text)
 
 

@@ -16,7 +16,7 @@ from headrace.errors import ConnectError
 from headrace.values import json_text
 
 Tree = Any  # None, bool, Number, str, list or dict: what `parse` returns
-_TOO_DEEP = "The body of the request is nested too deeply."
+_TOO_DEEP = "{} is nested too deeply."
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _MAX_DIGITS = 1000  # Jackson's StreamReadConstraints.DEFAULT_MAX_NUM_LEN
 
@@ -27,20 +27,23 @@ class Number(str):
     __slots__ = ()
 
 
-def parse(raw: bytes) -> Tree:
-    """Read a body; nothing, or white space, is None like `null`. Numbers come as Number. Raises ConnectError (500)."""
+def parse(raw: bytes, subject: str = "The body of the request") -> Tree:
+    """Read a body; nothing, or white space, is None like `null`. Numbers come as Number. Raises ConnectError (500).
+
+    subject: what is read, for the message.
+    """
     if not raw.strip():
         return None
     try:
         tree = json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_constant)
     except RecursionError:
-        raise ConnectError(_TOO_DEEP) from None
+        raise ConnectError(_TOO_DEEP.format(subject)) from None
     except UnicodeDecodeError as error:
-        raise ConnectError(f"The body of the request is not JSON: not {error.encoding} at its byte {error.start + 1}.") from None
+        raise ConnectError(f"{subject} is not JSON: not {error.encoding} at its byte {error.start + 1}.") from None
     except ValueError as error:  # JSONDecodeError too
-        raise ConnectError(f"The body of the request is not JSON: {error}") from None
+        raise ConnectError(f"{subject} is not JSON: {error}") from None
     if json_text.is_too_deep(tree):
-        raise ConnectError(_TOO_DEEP)
+        raise ConnectError(_TOO_DEEP.format(subject))
     return _unpaired_replaced(tree) if _HALF_A_PAIR.search(raw) else tree
 
 

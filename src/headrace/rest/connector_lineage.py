@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.config.secrets import without_logins
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import Connector
 from headrace.connectors.kafka_sink.connector import KafkaSinkConnector
@@ -76,7 +77,7 @@ def lineage_of_connector(herder: RestHerder, name: str, clusters: ClusterNames, 
         partitions = herder.source_partitions(name) if info.type == "source" else []
         connector_lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters)
         return replace(connector_lineage, graph=with_schemas(connector_lineage.graph, uses))
-    except HeadraceError:
+    except (HeadraceError, ValueError):  # ValueError: what its configuration has for a URL is none
         return ConnectorLineage(Lineage([node], []))
 
 
@@ -170,7 +171,7 @@ def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNo
         servers = read_from("source", config)
         return topic_node(name, clusters.place(servers) if servers else str(partition.get("cluster")))
     if name := partition.get("filename"):
-        return LineageNode(f"external:{name}", EXTERNAL, str(name))
+        return _file(str(name))
     return None
 
 
@@ -214,7 +215,13 @@ def _external(config: Config) -> list[LineageNode]:
         database = database_names.of_jdbc(config.get("option.url") or "")
         return [_table(database, database.table(table))]
     name = config.get("file") or config.get("option.path")
-    return [LineageNode(f"external:{name}", EXTERNAL, name)] if name else []
+    return [_file(name)] if name else []
+
+
+def _file(path: str) -> LineageNode:
+    """path: of a file or a folder, also as a URL, which may have a login."""
+    name = without_logins(path)
+    return LineageNode(f"external:{name}", EXTERNAL, name)
 
 
 # ------------------------------------------------------------------------------------------------- sinks

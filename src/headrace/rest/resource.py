@@ -12,7 +12,6 @@ exceptions become answers.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
 from headrace.rest import body, responses, uri
 from headrace.rest.forwarding import WorkerClient
@@ -202,14 +202,23 @@ async def _read_own_body(request: Request) -> body.Tree:
         raise BadRequestError(error.message) from None
 
 
+def whole_parameter(name: str, text: str, least: int = 0, most: int | None = None) -> int:
+    """The number of a query parameter. Raises BadRequestError for what is none, or is below `least` or above `most`."""
+    number = whole_number(text, least) if most is None else whole_number(text, least, most)
+    if number is None:
+        bounds = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise BadRequestError(f"'{name}' is '{shortened(text)}'; it has to be a whole number {bounds}.")
+    return number
+
+
 def _task_number(text: object) -> int:
     """A Java int, else there is no such resource."""
     digits = str(text)
-    if re.fullmatch(r"[+-]?[0-9]+", digits):
-        number = int(digits)
-        if -(2**31) <= number < 2**31:
-            return number
-    raise HTTPException(404)
+    is_negative = digits.startswith("-")
+    number = whole_number(digits[is_negative or digits.startswith("+") :], 0, 2**31 if is_negative else 2**31 - 1)
+    if number is None:
+        raise HTTPException(404)
+    return -number if is_negative else number
 
 
 def _true_or_false(text: object) -> bool:

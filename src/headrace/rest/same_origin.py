@@ -40,7 +40,7 @@ class SameOrigin:
     def _refusal(self, scope: Scope) -> str | None:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
-        same = origin is not None and urlsplit(origin).netloc == headers.get("host")
+        same = origin is not None and _host(origin) == headers.get("host")
         same = same and headers.get("sec-fetch-site", "same-origin") in _OWN_SITE
         if of_page(scope["path"]):
             if same and headers.get("hx-request") == "true":
@@ -49,3 +49,11 @@ class SameOrigin:
         if same or origin is None or self._allowed(origin):
             return None
         return f"A page of {origin[:200]} may change nothing here; see access.control.allow.origin."
+
+
+def _host(origin: str) -> str | None:
+    """The host and port of an origin; None for one that is no URL."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None

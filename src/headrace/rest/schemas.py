@@ -234,7 +234,7 @@ SCHEMAS: dict[str, Schema] = {
         "action": _TEXT, "connectors": _list(_object({"name": _TEXT, "done": _BOOLEAN, "message": _TEXT_OR_NULL})),
     }),
     "History": _object({
-        "connector": _TEXT, "durable": _BOOLEAN,
+        "connector": _TEXT, "durable": _BOOLEAN, "before": {**_TEXT_OR_NULL, "description": "For older ones, if there are."},
         "entries": _list(_object(
             {"time": _TEXT, "connector": _TEXT, "state": _TEXT, "worker_id": _TEXT},
             {"task": _INT, "cause": {**_TEXT, "description": "A line, and one for each `Caused by: `."},
@@ -243,11 +243,11 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "Audit": _object({
         "durable": {**_BOOLEAN, "description": "Whether it is kept in a topic, and not in this worker's memory alone."},
+        "before": {**_TEXT_OR_NULL, "description": "For older ones, if there are."},
         "entries": _list(_object(
             {"time": _TEXT, "address": _TEXT, "via": _one_of(("rest", "page", "worker")), "method": _TEXT, "path": _TEXT,
              "status": _INT, "worker_id": _TEXT},
-            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT,
-             "connectors": _list(_TEXT, description="Of an action on several."),
+            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT, "connectors": _list(_TEXT),
              "detail": {**_TEXT, "description": "What was asked for: an action, the names of settings; no values."}},
         ), description="Oldest first."),
     }),

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.config.secrets import HIDDEN, Secrets
+from headrace.config.secrets import HIDDEN, Secrets, put_back
+from headrace.errors import BadRequestError
 
 DEFINITIONS = [
     {"name": "login", "type": "PASSWORD"},
@@ -24,7 +25,8 @@ def test_what_the_plugin_calls_a_string_is_shown_whatever_its_name():
 @pytest.mark.parametrize(
     "key",
     ["sasl.jaas.config", "producer.override.sasl.jaas.config", "source.ssl.keystore.key", "admin.override.ssl.key.password",
-     "connection.password", "aws.secret.access.key", "client_secret", "DB_PASSWORD", "azure.api-key", "auth.token"],
+     "connection.password", "aws.secret.access.key", "client_secret", "DB_PASSWORD", "azure.api-key", "auth.token",
+     "request.header.Authorization", "value.converter.request.header.X-Key"],
 )  # fmt: skip
 def test_of_undefined_keys_the_name_decides(key: str):
     assert Secrets().hides(key)
@@ -43,3 +45,28 @@ def test_a_hidden_value_is_kafkas_word_and_no_value_stays_none():
 def test_the_placeholder_of_a_provider_stays_readable():
     assert Secrets().shown("password", "${file:/run/secrets:db}") == "${file:/run/secrets:db}"
     assert Secrets().shown("password", "x${file:/run/secrets:db}") == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("s3a://KEY:SE/CRET@bucket/x", "s3a://[hidden]@bucket/x"),
+        ("http://a:8081,https://u:p@b:8081", "http://a:8081,https://[hidden]@b:8081"),
+        ("jdbc:oracle:thin:scott/tiger@host:1521", "jdbc:oracle:thin:[hidden]@host:1521"),
+        ("jdbc:postgresql://h/d?user=x&password=y&ssl=1", "jdbc:postgresql://h/d?user=x&password=[hidden]&ssl=1"),
+        ("https://h/c?sv=1&sig=abc", "https://h/c?sv=1&sig=[hidden]"),
+        ("https://${env:USER}:${env:PASSWORD}@h", "https://${env:USER}:${env:PASSWORD}@h"),
+        ("https://h/a@b?partition.key=v", "https://h/a@b?partition.key=v"),
+    ],
+)
+def test_what_stands_in_a_url_as_a_login_is_hidden(value: str, shown: str):
+    assert Secrets().shown("schema.registry.url", value) == shown
+
+
+def test_what_was_shown_can_be_put_back_and_nothing_else():
+    running = {"url": "https://u:p@h", "password": "s3cret", "topic": "t"}
+    shown = Secrets().public(running)
+    assert put_back({**shown, "topic": "u", "empty": None}, running) == {**running, "topic": "u", "empty": None}
+    for changed in ({"url": "https://[hidden]@other"}, {"secret": HIDDEN}):
+        with pytest.raises(BadRequestError, match="write it in full"):
+            put_back({**shown, **changed}, running)

@@ -7,9 +7,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from headrace.config.secrets import put_back
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest.page.call import Call
-from headrace.rest.page.edit import from_json, hidden, restored
+from headrace.rest.page.edit import from_json, hidden
 from headrace.rest.page.render import pretty
 
 _PER_PAGE = "50"
@@ -53,7 +54,7 @@ def preview(call: Call) -> Response:
     if text := call.field("json"):
         if not call.is_admin:  # with the connector's secrets, a configuration could have them sent anywhere
             raise BadRequestError("To try a changed configuration needs the role admin.")
-        body["config"] = restored(from_json(text), _running_config(call, call.field("connector")))
+        body["config"] = put_back(from_json(text), _running_config(call, call.field("connector")))
     reply = call.ask("POST", *_LETTERS, call.field("topic"), "preview", body=body)
     preview_body = reply.json if reply.ok else {"records": []}
     return call.page("edit_preview.html", found=preview_body, sentence="" if reply.ok else reply.message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,16 +16,20 @@ from typing import Any
 from starlette.responses import Response
 
 from headrace.config.diff import compare
-from headrace.config.secrets import HIDDEN, Secrets
+from headrace.config.secrets import Secrets, put_back
+from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, NotFoundError, RestError
+from headrace.rest import body
 from headrace.rest.page.call import Call
 from headrace.rest.page.edit_form import groups_of
 from headrace.rest.page.render import pretty, to
+from headrace.rest.page.typed_json import typed_json
 from headrace.rest.roles import Role
 
-Settings = dict[str, str]
+Settings = dict[str, str | None]
 
 _CLASS, _BLANK_ROWS, _MAX_LIVE = "connector.class", 3, 100
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -47,14 +52,14 @@ def edit(call: Call) -> Response:
     name = call.query("name")
     config = call.herder.info(name).config
     secrets = call.secrets(config.get(_CLASS))
-    shown = hidden(config if call.is_admin else secrets.public(config), secrets)
+    shown = hidden(config, secrets)
     draft = Draft(name, shown, "form", pretty(shown), False, _digest(config))
     return call.page("edit.html", draft=draft, **_form(call, draft))
 
 
 def hidden(config: Mapping[str, str | None], secrets: Secrets) -> Settings:
     """A configuration as a browser may have it: secrets hidden, without its name."""
-    return {key: secrets.shown(key, value) or "" for key, value in config.items() if key != "name"}
+    return {key: value for key, value in secrets.public(config).items() if key != "name"}
 
 
 def new(call: Call) -> Response:
@@ -62,7 +67,7 @@ def new(call: Call) -> Response:
     plugin = call.query("plugin")
     if not plugin:
         return call.page("new.html", plugins=call.ask_json("GET", "connector-plugins"))
-    config = {_CLASS: plugin, "tasks.max": "1"}
+    config: Settings = {_CLASS: plugin, "tasks.max": "1"}
     draft = Draft("", config, "form", pretty(config), True, "")
     return call.page("edit.html", draft=draft, **_form(call, draft))
 
@@ -86,10 +91,12 @@ def _form(call: Call, draft: Draft) -> dict[str, Any]:
 def _validated(call: Call, draft: Draft) -> list[dict[str, Any]]:
     """What validation says of each setting, those of the transforms and converters in use included; nothing if it cannot."""
     plugin = draft.config.get(_CLASS)
-    running = _running(call, draft) or {}
-    config = {key: running.get(key, value) if value == HIDDEN else value for key, value in draft.config.items()}
-    body = {"name": draft.name or "new"} | config
-    reply = call.ask("PUT", "connector-plugins", plugin, "config", "validate", body=body) if plugin else None
+    try:
+        config = put_back(draft.config, _running(call, draft) or {})
+    except BadRequestError:  # said when it is validated: the form is shown all the same
+        config = draft.config
+    named = {"name": draft.name or "new"} | config
+    reply = call.ask("PUT", "connector-plugins", plugin, "config", "validate", body=named) if plugin else None
     return reply.json["configs"] if reply and reply.ok else []
 
 
@@ -106,9 +113,9 @@ def validate(call: Call) -> Response:
 def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
     """The worker's sentences, by setting."""
     config = _restored(call, draft)
-    if not config.get(_CLASS):
+    if not (plugin := config.get(_CLASS)):
         return {_CLASS: ["Name the class of the connector."]}
-    path = ("connector-plugins", config[_CLASS], "config", "validate")
+    path = ("connector-plugins", plugin, "config", "validate")
     reply = call.ask("PUT", *path, body=config)
     if not reply.ok:
         return {_CLASS: [reply.message]}
@@ -118,29 +125,25 @@ def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
 
 
 def review(call: Call) -> Response:
-    """The dialog with the diff and the button that applies it."""
+    """The dialog with the diff and the button that applies it. Raises RestError 409 as `apply`."""
     draft = _draft(call)
-    errors = _errors(call, draft)
     running = _running(call, draft)
+    _require_unchanged(draft, running)
+    errors = _errors(call, draft)
     desired = _restored(call, draft)
     secrets = call.secrets(desired.get(_CLASS))
     diff = compare(draft.name, running, desired).masked(secrets)
-    return call.page(
-        "edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False),
-        base=_digest(running) if running is not None else "",
-    )  # fmt: skip
+    return call.page("edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False))
 
 
 def apply(call: Call) -> Response:
-    """Apply the edit if the running configuration has not changed since the diff. Raises RestError 409 otherwise."""
+    """Apply the edit if the running configuration has not changed since the form was opened. Raises RestError 409 otherwise."""
     draft = _draft(call)
-    running = _running(call, draft)
-    if running is not None and call.field("base") != _digest(running):
-        raise RestError(409, "The configuration has been changed by somebody else meanwhile; close this and review again.")
+    _require_unchanged(draft, _running(call, draft))
     config = _restored(call, draft)
     if draft.is_new:
-        body = {"name": draft.name, "config": config, "initial_state": call.field("initial_state") or "RUNNING"}
-        reply = call.ask("POST", "connectors", body=body)
+        request = {"name": draft.name, "config": config, "initial_state": call.field("initial_state") or "RUNNING"}
+        reply = call.ask("POST", "connectors", body=request)
     else:
         reply = call.ask("PUT", "connectors", draft.name, "config", body=config)
     if not reply.ok:
@@ -153,12 +156,12 @@ def apply(call: Call) -> Response:
 def preview(call: Call) -> Response:
     """The newest records of the source through the chain, step by step; nothing is deployed."""
     draft, limit = _draft(call), call.field("live", "3")
-    live = int(limit) if limit.isdecimal() else 0
-    if not 1 <= live <= _MAX_LIVE:
-        raise BadRequestError(f"Preview takes 1 to {_MAX_LIVE} records, not {limit!r}.")
+    live = whole_number(limit, 1, _MAX_LIVE)
+    if live is None:
+        raise BadRequestError(f"Preview takes 1 to {_MAX_LIVE} records, not '{shortened(limit)}'.")
     reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": live})
-    body = reply.json if reply.ok else {"records": []}
-    return call.page("edit_preview.html", found=body, sentence="" if reply.ok else reply.message)
+    found = reply.json if reply.ok else {"records": []}
+    return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
 
 
 def _draft(call: Call) -> Draft:
@@ -175,21 +178,25 @@ def _draft(call: Call) -> Draft:
 
 
 def _from_rows(keys: Sequence[str], values: Sequence[str], running: Mapping[str, str | None]) -> Settings:
-    """The settings of a form: those without a value are not set, unless that is the value which runs."""
+    """The settings of a form: those without a value are not set, unless nothing, or null, is the value that runs."""
     rows = ((key.strip(), value) for key, value in zip(keys, values, strict=False))
-    return {key: value for key, value in rows if key and (value != "" or running.get(key) == "")}
+    return {
+        key: _typed(value, running.get(key)) for key, value in rows if key and (value or (key in running and not running[key]))
+    }
+
+
+def _typed(value: str, running: str | None) -> str | None:
+    """The value of a field: that which runs, if the two differ only in what a browser cannot show, null and ends of lines."""
+    same = _LINE_END.sub("\n", value) == _LINE_END.sub("\n", running or "")
+    return running if same else value
 
 
 def from_json(text: str) -> Settings:
     """A configuration that was typed as JSON. Raises BadRequestError."""
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise BadRequestError(f"This is not JSON: {error}.") from None
+    content = typed_json(text, "This")
     if not isinstance(content, dict) or any(isinstance(value, dict | list) for value in content.values()):
         raise BadRequestError('A configuration is one JSON object: {"setting": "value", …}.')
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in content.items() if value is not None}
-    return {key: value for key, value in texts.items() if key != "name"}
+    return {key: body.text(value, key) for key, value in content.items() if key != "name"}
 
 
 def _running(call: Call, draft: Draft) -> Mapping[str, str | None] | None:
@@ -201,19 +208,21 @@ def _running(call: Call, draft: Draft) -> Mapping[str, str | None] | None:
 
 def _restored(call: Call, draft: Draft) -> Settings:
     """The configuration with its secrets and its name. Raises BadRequestError for a hidden value that there is not."""
-    config = restored(draft.config, _running(call, draft) or {})
+    config = put_back(draft.config, _running(call, draft) or {})
     return ({"name": draft.name} if draft.name else {}) | config
 
 
-def restored(edited: Settings, running: Mapping[str, str | None]) -> Settings:
-    """An edited configuration with the secrets of the one that runs. Raises BadRequestError for one that is not there."""
-    config = {}
-    for key, value in edited.items():
-        original = running.get(key) if value == HIDDEN else value
-        if original is None:
-            raise BadRequestError(f"{key} is {HIDDEN}, which stands for a value that runs; there is none: write it.")
-        config[key] = original
-    return config
+def _require_unchanged(draft: Draft, running: Mapping[str, str | None] | None) -> None:
+    """Raises RestError 409 if the connector has been changed or deleted since its form was opened: it would be overwritten."""
+    if draft.is_new:
+        return
+    if running is None:
+        raise RestError(409, f"{draft.name} has been deleted since this form was opened: nothing is applied.")
+    if draft.base != _digest(running):
+        raise RestError(
+            409,
+            f"The configuration of {draft.name} has been changed since this form was opened: reload the page, and edit again.",
+        )
 
 
 def _digest(config: Mapping[str, Any]) -> str:

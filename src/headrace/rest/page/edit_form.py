@@ -25,6 +25,11 @@ class EditRow:
     owner: str | None = None
     """Of a setting that is not defined: the defined one that its name begins with, such as a converter's."""
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether the value has several lines, which a field of one line would lose."""
+        return "\n" in self.value or "\r" in self.value
+
 
 @dataclass(frozen=True)
 class EditGroup:
@@ -37,11 +42,12 @@ class EditGroup:
     """The others."""
 
 
-def groups_of(config: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -> list[EditGroup]:
+def groups_of(config: Mapping[str, str | None], configs: Iterable[Mapping[str, Any]]) -> list[EditGroup]:
     """The form of a configuration; configs: what validation says of each setting that is known. Common settings come first, then
     groups in which something has to be set.
     """
-    by_name = {config["definition"]["name"]: config for config in configs if config["definition"]["name"] != "name"}
+    defined = [config for config in configs if config["definition"]]  # none: null for a key that nothing defines
+    by_name = {config["definition"]["name"]: config for config in defined if config["definition"]["name"] != "name"}
     by_group: dict[str, list[str]] = {_COMMON: []}
     for key in dict.fromkeys([*by_name, *config]):
         by_group.setdefault(_group(key, by_name.get(key)), []).append(key)
@@ -53,7 +59,7 @@ def groups_of(config: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -
     for name in names:
         shown = [key for key in by_group[name] if key in config or _stands_out(by_name.get(key))]
         keys = [*shown, *(key for key in by_group[name] if key not in shown)]
-        rows = [_row(at + n, key, config.get(key, ""), by_name) for n, key in enumerate(keys)]
+        rows = [_row(at + n, key, config.get(key) or "", by_name) for n, key in enumerate(keys)]
         groups.append(EditGroup(name, rows[: len(shown)], rows[len(shown) :]))
         at += len(rows)
     return [group for group in groups if group.rows or group.more]

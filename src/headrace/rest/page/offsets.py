@@ -9,8 +9,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, HeadraceError, RestError
+from headrace.errors import BadRequestError, ConnectError, HeadraceError, RestError
+from headrace.rest import body
 from headrace.rest.page.call import Call, sentence_of
+from headrace.rest.page.typed_json import typed_json
 from headrace.runtime.sink.plan import group_of
 
 Offsets = list[dict[str, Any]]
@@ -55,8 +57,8 @@ def review(call: Call) -> Response:
     desired = _parsed(call.field("offsets"))
     running: Offsets = call.ask_json("GET", "connectors", name, "offsets")["offsets"]
     changes = changed(running, desired)
-    body = [{"partition": change.partition, "offset": change.new} for change in changes]
-    return call.page("offsets_review.html", name=name, changes=changes, body=json.dumps(body, ensure_ascii=False))
+    entries = [{"partition": change.partition, "offset": change.new} for change in changes]
+    return call.page("offsets_review.html", name=name, changes=changes, body=json.dumps(entries, ensure_ascii=False))
 
 
 def changed(running: Offsets, desired: Offsets) -> list[OffsetChangeRow]:
@@ -78,8 +80,8 @@ def _offset(entry: dict[str, Any] | None) -> Any:
 def apply(call: Call) -> Response:
     """Set the offsets."""
     name = call.field("name")
-    body = {"offsets": _parsed(call.field("offsets"))}
-    message = call.ask_json("PATCH", "connectors", name, "offsets", body=body)["message"]
+    changes = {"offsets": _parsed(call.field("offsets"))}
+    message = call.ask_json("PATCH", "connectors", name, "offsets", body=changes)["message"]
     return call.message(message, ok=True, then="offsets-changed")
 
 
@@ -101,9 +103,9 @@ def reset(call: Call) -> Response:
 def _parsed(text: str) -> Offsets:
     """Raises BadRequestError."""
     try:
-        entries = json.loads(text)
-    except ValueError as error:
-        raise BadRequestError(f"These offsets are not JSON: {error}.") from None
+        entries = body.plain(typed_json(text, "This"))
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "partition" in entry for entry in entries):
         raise BadRequestError('Offsets are a list of {"partition": {…}, "offset": {…}}.')
     return entries

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
+from headrace.config.whole_number import whole_number
 from headrace.rest.overview import PER_PAGE, SORTS, OverviewQuery, Snapshot
 from headrace.rest.page.call import Call
 
@@ -16,14 +17,13 @@ _RENDERED = 32
 
 
 def _query(call: Call) -> OverviewQuery:
-    page = call.query("page", "1")
     sort = call.query("sort")
     return OverviewQuery(
         call.query("q"),
         call.query("state"),
         call.query("type"),
         sort if sort.removeprefix("-") in SORTS else "",
-        max(1, int(page)) if page.isascii() and page.isdigit() else 1,
+        whole_number(call.query("page"), 1) or 1,
     )
 
 

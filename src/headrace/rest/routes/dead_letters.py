@@ -15,7 +15,7 @@ from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayReq
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
-from headrace.rest.resource import OwnJsonBody, Resource
+from headrace.rest.resource import OwnJsonBody, Resource, whole_parameter
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
 
@@ -35,9 +35,8 @@ def resource(worker: WorkerConfig) -> Resource:
     @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
     def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
         """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
-        if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_LETTERS):
-            raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MAX_LETTERS}.")
-        return responses.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
+        letters = whole_parameter("count", count, 1, MAX_LETTERS)
+        return responses.ok(redacted(_letters(herder, topic).page(letters, before or None)))
 
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
     def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 from starlette.responses import Response
 
+from headrace.cluster.event_log import EventLog, EventPage, iso
 from headrace.cluster.recent_events import IN_MEMORY
+from headrace.config.whole_number import shortened
 from headrace.errors import BadRequestError
 from headrace.rest import responses
 from headrace.rest.herder import RestHerder
-from headrace.rest.resource import Resource
+from headrace.rest.resource import Resource, whole_parameter
 
 _DEFAULT_LINES = 200
 
@@ -16,22 +21,39 @@ resource = Resource("events")
 
 
 @resource.get("/headrace/connectors/{connector}/history", gives={200: "History"}, errors=[400, 404])
-def history(herder: RestHerder, connector: str, lines: str = "") -> Response:
-    """The last `lines` (200) states of a connector and its tasks, on all workers, with the causes of failures."""
-    entries = herder.history.last(_count(lines), connector=connector)
-    if not entries:
+def history(herder: RestHerder, connector: str, lines: str = "", before: str = "") -> Response:
+    """The last `lines` (200) states of a connector and its tasks, on all workers, with the causes of failures; `before`: those
+    before the time that an answer named.
+    """
+    page = herder.history.page(_count(lines), _time(before), connector=connector)
+    if not page.events:
         herder.info(connector)  # raises NotFoundError; the history of a deleted connector is shown
-    return responses.ok({"connector": connector, "durable": herder.history.durable, "entries": entries})
+    return responses.ok({"connector": connector, **_body(herder.history, page)})
 
 
 @resource.get("/headrace/audit", gives={200: "Audit"}, errors=[400])
-def audit(herder: RestHerder, lines: str = "", connector: str = "", user: str = "") -> Response:
-    """The last `lines` (200) changes over REST and the page, on all workers: who, what, when, from where, with which result."""
-    entries = herder.audit.last(_count(lines), connector=connector or None, user=user or None)
-    return responses.ok({"durable": herder.audit.durable, "entries": entries})
+def audit(herder: RestHerder, lines: str = "", connector: str = "", user: str = "", before: str = "") -> Response:
+    """The last `lines` (200) changes over REST and the page, on all workers: who, what, when, from where, with which result;
+    `before`: those before the time that an answer named.
+    """
+    page = herder.audit.page(_count(lines), _time(before), connector=connector or None, user=user or None)
+    return responses.ok(_body(herder.audit, page))
+
+
+def _body(events: EventLog, page: EventPage) -> dict[str, Any]:
+    return {"durable": events.durable, "entries": page.events, "before": page.before}
+
+
+def _time(text: str) -> str | None:
+    """A time as the event logs write it; None for no text. Raises BadRequestError."""
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        return iso(time if time.tzinfo else time.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise BadRequestError(f"'before' is '{shortened(text)}'; it has to be a time like 2026-01-31T12:00:00.000Z.") from None
 
 
 def _count(text: str) -> int:
-    if text and not (text.isascii() and text.isdigit()):
-        raise BadRequestError(f"'lines' is '{text}'; it has to be a whole number from 0 on.")
-    return min(int(text or _DEFAULT_LINES), IN_MEMORY)
+    return min(whole_parameter("lines", text or str(_DEFAULT_LINES)), IN_MEMORY)

@@ -12,7 +12,7 @@ from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import LEVELS, parse_level
-from headrace.rest.resource import Resource
+from headrace.rest.resource import Resource, whole_parameter
 from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
 
 _DEFAULT_LINES = 200
@@ -30,8 +30,8 @@ def resource(worker_client: WorkerClient) -> Resource:
 
         `forward=false`: only those of this worker; otherwise those of all workers that have any connector or task.
         """
-        count = min(_number("lines", lines, _DEFAULT_LINES) or 0, PER_CONNECTOR)
-        log_entries = RECENT.entries(connector, count, _level(level), _number("task", task, None))
+        count = min(whole_parameter("lines", lines or str(_DEFAULT_LINES)), PER_CONNECTOR)
+        log_entries = RECENT.entries(connector, count, _level(level), whole_parameter("task", task) if task else None)
         entries, silent = [entry | {"worker_id": herder.worker_id} for entry in log_entries], []
         if forward.lower() != "false":
             query = {"lines": str(count), "level": level, "task": task, "forward": "false"}
@@ -57,14 +57,6 @@ def _workers(herder: RestHerder) -> set[str]:
         return (part["worker_id"] for part in (status["connector"], *status["tasks"]))
 
     return {worker_id for name in herder.connectors() for worker_id in of(name)}
-
-
-def _number(name: str, text: str, default: int | None) -> int | None:
-    if not text:
-        return default
-    if not (text.isascii() and text.isdigit()):
-        raise BadRequestError(f"'{name}' is '{text}'; it has to be a whole number from 0 on.")
-    return int(text)
 
 
 def _level(text: str) -> int:

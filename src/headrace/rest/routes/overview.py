@@ -14,7 +14,7 @@ from headrace.rest.cluster_figures import POINTS, connector_figures_body, figure
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
-from headrace.rest.resource import Resource
+from headrace.rest.resource import Resource, whole_parameter
 from headrace.runtime.metrics.figures import SAMPLES
 
 
@@ -37,7 +37,7 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
         """
         if sort.removeprefix("-") not in ("", *SORTS):
             raise BadRequestError(f"'sort' is '{sort}'; it has to be one of {', '.join(SORTS)}, with a minus to turn it round.")
-        query = OverviewQuery(q, state, kind, sort, _whole("page", page, 1))
+        query = OverviewQuery(q, state, kind, sort, whole_parameter("page", page, 1))
         return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
     @resource.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
@@ -45,7 +45,7 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
         """What the tasks of this worker measure now, of all connectors or of one `connector`, and the last `points` samples
         (every 10 s) of each connector.
         """
-        return responses.ok(figures_body(herder, min(_whole("points", points, 0), SAMPLES), connector))
+        return responses.ok(figures_body(herder, min(whole_parameter("points", points), SAMPLES), connector))
 
     @resource.get("/headrace/connectors/{connector}/figures", gives={200: "ConnectorFigures"}, errors=[400, 404])
     def of_connector(herder: RestHerder, request: Request, connector: str, points: str = str(SAMPLES)) -> Response:
@@ -53,13 +53,7 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
 
         A sample is of the tasks that the workers have now: what a task measured before it went to another worker is not in it.
         """
-        most = min(_whole("points", points, 1), SAMPLES)
+        most = min(whole_parameter("points", points, 1), SAMPLES)
         return responses.ok(connector_figures_body(herder, worker_client, request, connector, most))
 
     return resource
-
-
-def _whole(name: str, text: str, least: int) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) >= least):
-        raise BadRequestError(f"'{name}' is '{text}'; it has to be a whole number from {least} on.")
-    return int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
@@ -45,6 +45,10 @@ class CommandReport(BaseModel):
     topics: list[str] = Field(default_factory=list)
 
 
+_Measured = Annotated[float, Field(ge=-(2**63), le=2**63)]
+"""Finite, so that what is added of it is a number."""
+
+
 class InstanceReport(BaseModel):
     """What an instance reports (`headrace.streams.worker_report`)."""
 
@@ -59,7 +63,7 @@ class InstanceReport(BaseModel):
     topology: str
     internal_topics: list[TopicReport] | None
     problem: str | None
-    metrics: dict[str, dict[str, float]]
+    metrics: dict[str, dict[str, _Measured]]
     results: list[CommandReport] = Field(default_factory=list)
 
 

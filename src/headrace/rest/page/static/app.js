@@ -107,6 +107,20 @@
     if (event.key === "/" && search && !event.target.matches("input, textarea, select")) { event.preventDefault(); search.focus(); }
   });
 
+  // ---------------------------------------------------------------- settings with several lines
+  document.addEventListener("paste", (event) => { // a field of one line would join them: it becomes one of several
+    const field = event.target, text = event.clipboardData?.getData("text/plain").trimEnd() ?? "";
+    if (!field.matches?.("#edit input[name=value]") || !/[\r\n]/.test(text)) return;
+    event.preventDefault();
+    const lines = document.createElement("textarea");
+    for (const { name, value } of field.attributes) if (!["value", "list", "type"].includes(name)) lines.setAttribute(name, value);
+    lines.rows = Math.min(12, text.split("\n").length);
+    lines.value = field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd);
+    field.replaceWith(lines);
+    lines.focus();
+    lines.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+
   // ---------------------------------------------------------------- charts: the value under the pointer, or by arrow keys
   const read = (chart, at) => { // at: a sample, from the oldest; null: now again
     const times = JSON.parse(chart.dataset.times), now = chart.closest("figure").querySelector("b"), mark = chart.querySelector(".at");
