@@ -5,6 +5,7 @@ jars of a bundle and without a network.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import site
 import subprocess
@@ -81,5 +82,6 @@ def test_the_demo_runs_from_a_wheel_and_a_bundle_in_a_fresh_environment_without_
     assert imported.endswith(f" jars are in {tmp_path / 'home'}\n")
     command = [*without_network(), programs / "headrace", "demo", "--exit"]
     shown = run(*command, cwd=tmp_path / "elsewhere", environ=offline)
+    assert re.search(r"Page +http://\S+/ui\b", shown), "it ends on the page, whose address it prints"
     assert "336,776" in shown and "26,115" in shown and shown.count("= source") == 2
     assert not list((tmp_path / "elsewhere").iterdir()), "it leaves nothing behind"

@@ -1,4 +1,4 @@
-"""A connector is made, changed, and sent back to where it was, and a log level is set, without a mouse."""
+"""Connectors are made, changed, sent back and deleted, a task restarted, a dead letter replayed, all without a mouse."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.testing.worker import EmbeddedWorker
-from tests.page.conftest import await_state
+from tests.clusters import Cluster, record
+from tests.page.conftest import WAIT_S, await_state
 from tests.page.looks import tab_to
+from tests.page.test_dead_letters import DLQ, JSON, STRING
+from tests.support import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -81,6 +84,18 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
     expect(page.locator("#messages")).to_contain_text("altered successfully")
     assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == [entry]
 
+    press(page, "Reset …")
+    expect(dialog.get_by_role("button", name="Reset 1 offset")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#messages")).to_contain_text("reset successfully")
+    assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == []
+
+    press(page, "Delete")
+    expect(dialog.get_by_role("button", name="Delete")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ui$"))
+    wait_until(lambda: name not in worker.call("GET", "/connectors"), WAIT_S, "the connector is gone")
+
     press(page, "Workers")
     page.wait_for_url(re.compile("/ui/workers"))
     fill(page, "Logger", LOGGER)
@@ -89,3 +104,36 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
     press(page, "Set")
     expect(page.get_by_role("region", name="Log levels").locator("tbody")).to_contain_text(LOGGER)
     assert worker.call("GET", f"/admin/loggers/{LOGGER}")["level"] == "WARN"
+
+
+def test_a_task_is_restarted_and_a_dead_letter_replayed_by_keyboard_alone(
+    open_page: Callable[..., Page], worker: EmbeddedWorker, name: str, destination: Cluster, tmp_path: Path
+):
+    from playwright.sync_api import expect
+
+    topic, letters, file = f"{name}-orders", f"{name}-letters", tmp_path / "out.txt"
+    destination.create(topic)
+    destination.produce(topic, [record(None, b"not json")])
+    config = {
+        "connector.class": "FileStreamSink", "topics": topic, "file": str(file), "errors.tolerance": "all",
+        "value.converter": JSON, "value.converter.schemas.enable": "false", DLQ + "topic.name": letters,
+        DLQ + "topic.replication.factor": "1", DLQ + "context.headers.enable": "true",
+    }  # fmt: skip
+    worker.call("POST", "/connectors", {"name": name, "config": config})
+    wait_until(lambda: destination.size(letters) == 1, WAIT_S, "a dead letter")
+    worker.call("PUT", f"/connectors/{name}/config", config | {"value.converter": STRING})
+    await_state(worker, name, "RUNNING", "RUNNING")
+
+    page = open_page(f"/ui/connector?name={name}")
+    press(page, "Restart task 0")
+    expect(page.locator("#messages")).to_contain_text(f"Task 0 of {name} has been restarted.")
+    await_state(worker, name, "RUNNING", "RUNNING")
+
+    press(page, "Its dead letters")
+    page.wait_for_url(re.compile("/ui/dead-letters"))
+    press(page, "Select 0:0", "Space")
+    press(page, "Replay …")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Replay 1")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#messages")).to_contain_text("1 replayed.")
+    wait_until(lambda: "not json" in file.read_text(), WAIT_S, "the record in the file")

@@ -13,7 +13,7 @@ from headrace.background import in_background
 from headrace.embedded import Broker
 from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
-from tests.clusters import Cluster
+from tests.clusters import Cluster, record
 from tests.kafka_source.test_faults import silent
 from tests.page.conftest import CREATION, WAIT_S, WIDE, await_state, mirror, state_of
 from tests.page.looks import look_at, look_at_dialog, tab_to
@@ -49,6 +49,18 @@ def failed(connector: Connector, worker: EmbeddedWorker, source: Cluster, orders
     name = connector(f"mirror-{orders}", mirror(source, orders, NOWHERE))
     await_state(worker, name, "FAILED")
     return name
+
+
+@pytest.fixture
+def homeless(connector: Connector, worker: EmbeddedWorker, destination: Cluster, orders: str, tmp_path: Path) -> tuple[str, Path]:
+    """A sink that fails because the folder of its file is not there, and the file."""
+    topic, file = f"lines.{orders}", tmp_path / "later" / "lines"
+    destination.create(topic)
+    destination.produce(topic, [record(None, b"one")])
+    converter = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+    name = connector(f"sink-{orders}", {"connector.class": "FileStreamSink", "topics": topic, "file": str(file), **converter})
+    await_state(worker, name, "RUNNING", "FAILED")
+    return name, file
 
 
 def test_a_failure_is_found_read_mended_and_seen_to_run(
@@ -145,10 +157,17 @@ def test_the_log_of_a_connector_is_shown_while_it_is_written(
 
 
 def test_thirty_are_chosen_and_what_failed_is_restarted(
-    open_page: Open, worker: EmbeddedWorker, connector: Connector, failed: str, source: Cluster, orders: str, shot: Shot
+    open_page: Open,
+    worker: EmbeddedWorker,
+    connector: Connector,
+    homeless: tuple[str, Path],
+    source: Cluster,
+    orders: str,
+    shot: Shot,
 ):
     from playwright.sync_api import expect
 
+    failed, file = homeless
     for n in range(29):
         connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
     for n in range(3):
@@ -168,11 +187,110 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
     expect(dialog).to_contain_text("29 selected are skipped")
     shot(page, "bulk")
     look_at_dialog(page, "bulk", shot)
+    file.parent.mkdir()  # what it failed for is mended
     dialog.get_by_role("button", name="Restart failed").click()
     expect(page.locator("#messages")).to_contain_text("asked for 1 connector")
     expect(page.locator("#chosen")).to_have_text("30")  # chosen until they are let go, through every renewal
-    await_state(worker, failed, "FAILED")
+    expect(page.locator("tbody tr", has_text=failed).locator("td.state")).to_have_text("running")
+    await_state(worker, failed, "RUNNING", "RUNNING")
+    wait_until(lambda: file.read_text() == "one\n", WAIT_S, "the record in the file")
     assert state_of(worker, f"idle-{orders}-00") == ["STOPPED"]
+
+
+def test_all_that_match_are_chosen_on_every_page_and_a_renewal_keeps_the_place(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    names = [connector(f"many-{orders}-{n:02}", mirror(source, orders), "STOPPED") for n in range(52)]
+    for name in names:
+        await_state(worker, name, "STOPPED")
+    page = open_page(f"/ui?q={orders}")
+    expect(page.locator("tbody tr")).to_have_count(50)
+    page.get_by_role("button", name="Select all 52 that match").click()
+    expect(page.locator("#bulk")).to_contain_text("52 selected, 2 of them not shown here")
+    page.evaluate("scrollTo(0, 600)")
+    place = page.evaluate("scrollY")
+    worker.call("PUT", f"/connectors/{names[20]}/pause")
+    expect(page.locator("tbody tr", has_text=names[20]).locator("td.state")).to_have_text("paused")  # it has been renewed
+    assert page.evaluate("scrollY") == place > 0
+    page.get_by_role("button", name="Pause", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("None of the selected connectors is in a state that allows this.")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(dialog.locator("li")).to_have_text([re.compile(names[20])])
+    expect(dialog).to_contain_text("51 selected are skipped")
+    dialog.get_by_role("button", name="Stop").click()
+    await_state(worker, names[20], "STOPPED")
+
+
+def test_a_task_is_restarted_with_its_cause_in_the_history_and_a_connector_deleted(
+    open_page: Open, worker: EmbeddedWorker, homeless: tuple[str, Path]
+):
+    from playwright.sync_api import expect
+
+    name, file = homeless
+    page = open_page(f"/ui/connector?name={name}")
+    expect(page.locator(".cause .sentence")).to_contain_text(str(file))
+    file.parent.mkdir()
+    page.get_by_role("button", name="Restart task 0").click()
+    expect(page.locator("#messages")).to_contain_text(f"Task 0 of {name} has been restarted.")
+    expect(page.locator(".title .pill")).to_have_text("running")
+    await_state(worker, name, "RUNNING", "RUNNING")
+    wait_until(lambda: file.read_text() == "one\n", WAIT_S, "the record in the file")
+    page.get_by_role("link", name="History").click()
+    asked = page.locator("table.grid tbody tr", has_text="Asked over REST")
+    expect(asked).to_contain_text("task 0")
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("li")).to_have_text([re.compile(name)])
+    dialog.get_by_role("button", name="Delete").click()
+    page.wait_for_url(re.compile("/ui$"))
+    wait_until(lambda: name not in worker.call("GET", "/connectors"), WAIT_S, "the connector is gone")
+    expect(page.locator("tbody tr", has_text=name)).to_have_count(0)
+
+
+def test_a_value_of_several_lines_outlives_an_edit_of_another_setting(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    lines = {"note": "\nSELECT *\n  FROM orders\n", "pem": "-----BEGIN-----\r\nMIIB\r\n-----END-----\r\n"}
+    name = connector(f"lines-{orders}", {**mirror(source, orders), **lines}, "STOPPED")
+    await_state(worker, name, "STOPPED")
+    page = open_page(f"/ui/edit?name={name}")
+    expect(page.get_by_label("note", exact=True)).to_have_value(lines["note"])
+    page.get_by_label("tasks.max", exact=True).fill("1")
+    page.get_by_label("Name of another setting").first.fill("pasted")
+    pasted = page.get_by_label("Its value").first
+    pasted.evaluate("""(field) => { const data = new DataTransfer(); data.setData("text/plain", "a\\nb");
+        field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })); }""")
+    page.get_by_role("button", name="Review changes").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("tbody th")).to_have_text(["pasted", "tasks.max"])
+    dialog.get_by_role("button", name="Apply").click()
+    page.wait_for_url(re.compile("/ui/connector"))
+    config = worker.call("GET", f"/connectors/{name}")["config"]
+    assert {key: config[key] for key in lines} == lines
+    assert (config["pasted"], config["tasks.max"]) == ("a\nb", "1")
+
+
+def test_an_edit_of_what_was_changed_meanwhile_is_refused(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    name = connector(f"twice-{orders}", mirror(source, orders), "STOPPED")
+    await_state(worker, name, "STOPPED")
+    page = open_page(f"/ui/edit?name={name}")
+    expect(page.locator("#problems")).to_contain_text("Valid")
+    worker.call("PATCH", f"/connectors/{name}/config", {"tasks.max": "3"})
+    page.get_by_label("topic.list.timeout.ms").fill("3000")
+    page.get_by_role("button", name="Review changes").click()
+    expect(page.locator("#messages")).to_contain_text("has been changed since this form was opened")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert worker.call("GET", f"/connectors/{name}")["config"]["topic.list.timeout.ms"] == "2000"
 
 
 def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(

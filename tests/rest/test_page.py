@@ -28,6 +28,9 @@ from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import RawRecord
 from headrace.rest import RestHerder, RestServer, create_app, passwords
+from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
+from headrace.rest.page.graph import urgent
+from headrace.rest.page.overview import MOST_CHOSEN
 from headrace.rest.page.render import line, number, render, span
 from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import Worker
@@ -554,6 +557,36 @@ def test_with_a_thousand_connectors_no_screen_takes_a_second(thousand: Client):
     assert thousand("GET", "/headrace/lineage?columns=true").status == 200
     slow["/headrace/lineage"] = cpu_s(lambda: thousand("GET", "/headrace/lineage?columns=true"))
     assert {path: round(taken, 2) for path, taken in slow.items() if taken >= 1} == {}
+
+
+def test_all_that_match_can_be_chosen_at_once(thousand: Client):
+    page = Page(thousand)
+    assert "Select all 100 that match" in page.get("/ui?state=FAILED").text
+    assert page.get("/ui/matching?state=FAILED").json[:2] == ["c0000", "c0010"]
+    assert len(page.get("/ui/matching").json) == MOST_CHOSEN == 1000
+    names = page.get("/ui/matching").json
+    confirmed = page.post("/ui/confirm", action="pause", name=names)
+    assert (confirmed.status, confirmed.text.count('name="name"')) == (200, 1000)
+
+
+def test_a_graph_too_large_for_a_picture_shows_what_failed_and_what_is_named_with_its_neighbours():
+    nodes, edges = list[LineageNode](), list[LineageEdge]()
+    for n in range(300):
+        state = "FAILED" if n in (7, 9) else "RUNNING"
+        nodes += [LineageNode(f"connector:c{n}", "connector", f"c{n}", state=state), LineageNode(f"topic:t{n}", "topic", f"t{n}")]
+        edges += [LineageEdge(f"connector:c{n}", f"topic:t{n}"), LineageEdge("topic:all", f"connector:c{n}")]
+    whole = Lineage([*nodes, LineageNode("topic:all", "topic", "all")], edges)
+    shown = urgent(whole, ["c1"])
+    assert {node.name for node in shown.nodes} == {"c1", "t1", "c7", "t7", "c9", "t9", "all"}
+    assert len(shown.edges) == 6
+    of_topic = urgent(whole, ["all"], most=50)
+    assert (len(of_topic.nodes), {"all", "c7", "c9"} <= {node.name for node in of_topic.nodes}) == (50, True)
+
+
+def test_with_a_thousand_connectors_the_graph_shows_those_that_failed(thousand: Client):
+    text = Page(thousand).get("/ui/graph").text
+    assert "too many for one picture" in text and "Shown is what has failed" in text
+    assert "connector c0010, failed" in text and "connector c0011" not in text
 
 
 def test_all_at_a_glance_over_rest(thousand: Client):

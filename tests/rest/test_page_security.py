@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -168,6 +169,52 @@ def test_html_in_what_the_newer_screens_show_stays_text(shared: tuple[Any, Clien
         tags = Tags(html).tags
         assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]
         assert not [1 for tag, attributes in tags if tag == "img" and attributes.get("src") == "x"]
+        assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_html_in_dialogs_previews_and_logs_stays_text(shared: tuple[Any, Client], text: str):
+    text = text.replace("\n", " ")  # which no path of a request may have
+    bad = f"<script>{text}</script><img src=x onerror=1>`<b>`"
+    herder = shared[0].current = KnowingHerder()
+    herder.create(bad, {**CONFIG, "name": bad, "topic": bad})
+    herder.states[bad] = "STOPPED"
+    herder.changes[bad] = [({bad: bad}, {bad: 1})]
+    page = Page(shared[1])
+    shown = page.get(f"/ui/edit?{urlencode({'name': bad})}").text
+    base = re.findall(r'name="base" value="(\w*)"', shown)[0]
+    edited = json.dumps({"connector.class": "FileStreamSource", "topic": f"{bad}2", bad: bad})
+    offsets = json.dumps([{"partition": {bad: bad}, "offset": {bad: 2}}])
+    entry = {"time": "2026-01-01T00:00:00Z", "level": bad, "task": 0, "event": bad, "details": {bad: bad}}
+    step = {"step": bad, "type": bad, "applied": False, "predicate": {"alias": bad}, "record": {bad: bad}, "dropped": False}
+    destination = {
+        "topic": bad, "note": bad, "exists": False, "partitions": None,
+        "create": {"group": bad, "partitions": 1, "replication.factor": 1, "configs": {bad: bad}},
+    }  # fmt: skip
+    record = {"input": {bad: bad}, "steps": [step], "outcome": "failed", "destination": destination, "dropped_by": bad,
+              "failure": {bad: bad}, "output": {bad: bad}}  # fmt: skip
+    answers = [
+        page.post("/ui/confirm", action="resume", name=bad),
+        page.post("/ui/confirm", action="delete", name=[bad, f"{bad}gone"]),
+        page.post("/ui/edit/review", name=bad, mode="json", json=edited, base=base),
+        page.post("/ui/edit/validate", name=bad, mode="json", json=json.dumps({bad: bad})),
+        page.post("/ui/connector/offsets/review", name=bad, offsets=offsets),
+        page.post("/ui/connector/offsets/confirm-reset", name=bad),
+    ]
+    assert [answer.status for answer in answers] == [200] * len(answers)
+    parts = [
+        *(answer.text for answer in answers),
+        render("connector_log_entries.html", level=bad, found={"not_reached": [bad], "entries": [entry]}),
+        render("connector_log_entries.html", level=bad, found={"not_reached": [], "entries": []}),
+        render(
+            "edit_preview.html", sentence="", found={"records": [record, {**record, "outcome": "dropped", "destination": None}]}
+        ),
+        render("edit_preview.html", sentence=bad, found={"records": []}),
+    ]
+    for html in parts:
+        tags = Tags(html).tags
+        assert not [tag for tag, _ in tags if tag in ("script", "img")]
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 

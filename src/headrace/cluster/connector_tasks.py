@@ -155,12 +155,12 @@ class ConnectorTasks:
         return numbers
 
     def restart(self, numbers: Iterable[int], announce: str) -> None:
-        """Stop those of these tasks that run on this worker; the supervisor starts them again."""
+        """Stop those of these tasks that run on this worker, as was asked over REST; the supervisor starts them again."""
         numbers_here = [number for number in sorted(numbers) if number in self._slots]
         self._end(numbers_here)
         for number in numbers_here:
             self._slots[number] = TaskSlot()
-            self._reporter.task(self._name, number, announce, self.class_version)
+            self._reporter.task(self._name, number, announce, self.class_version, asked=True)
 
     def _end(self, numbers: Iterable[int]) -> None:
         """Stop runners in parallel: the graceful time-out applies to all of them together, as in Kafka Connect."""

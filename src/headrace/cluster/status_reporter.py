@@ -23,6 +23,9 @@ UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
 DELETED = "DELETED"
 """Used in the history only: in the status topic it is a tombstone."""
 _ENDS = (FAILED, UNASSIGNED)
+_ASKED = "Asked over REST; the audit says by whom."
+_RESTING = "Asked over REST, where the audit says by whom, or by the initial state."
+"""Causes in the history: the worker that executes what was asked does not know the user."""
 
 
 class StatusWriter(Protocol):
@@ -63,10 +66,12 @@ class StatusReporter:
             "generation": self.generation, "version": version,
         }  # fmt: skip
 
-    def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
-        """Report the state of the connector instance."""
+    def connector(
+        self, name: str, state: str, version: str | None, error: BaseException | None = None, *, asked: bool = False
+    ) -> None:
+        """Report the state of the connector instance; asked: somebody asked over REST for a restart."""
         _log_state("connector." + state.lower(), error, connector=name)
-        self._add_to_history(name, None, state, error)
+        self._add_to_history(name, None, state, error, asked=asked)
         self._metrics.connector_state(name, state)
         put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
         put(name, self._status(state, version, error))
@@ -79,18 +84,27 @@ class StatusReporter:
         version: str | None,
         error: BaseException | None = None,
         restart: dict[str, Any] | None = None,
+        *,
+        asked: bool = False,
     ) -> None:
-        """Report the state of a task; restart: its automatic restarts (`headrace.cluster.restarts`)."""
+        """Report the state of a task; restart: its automatic restarts (`headrace.cluster.restarts`); asked: as of `connector`."""
         _log_state("task." + state.lower(), error, connector=name, task=task)
-        self._add_to_history(name, task, state, error, restart)
+        self._add_to_history(name, task, state, error, restart, asked=asked)
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
     def _add_to_history(
-        self, name: str, task: int | None, state: str, error: BaseException | None, restart: dict[str, Any] | None = None
+        self,
+        name: str,
+        task: int | None,
+        state: str,
+        error: BaseException | None,
+        restart: dict[str, Any] | None = None,
+        *,
+        asked: bool = False,
     ) -> None:
-        cause = _causes(_trace(error)) if error else None
+        cause = _causes(_trace(error)) if error else _RESTING if state in (PAUSED, STOPPED) else _ASKED if asked else None
         attempts = {key: restart[key] for key in ("attempts", "budget")} if restart else None
         self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause, restart=attempts)
 
@@ -121,7 +135,7 @@ class StatusReporter:
     def remove_connector(self, name: str) -> None:
         """Remove the state of a deleted connector."""
         _log_state("connector.deleted", None, connector=name)
-        self._add_to_history(name, None, DELETED, None)
+        self._add_to_history(name, None, DELETED, None, asked=True)
         self._metrics.remove_connector(name)
         self._store.delete_connector_status(name)
 

@@ -244,7 +244,7 @@ class Supervisor:
             if desired is None:
                 return
             if request.connector and desired.connector_here:
-                self._reporter.connector(self.name, request.announce, self._tasks.class_version)
+                self._reporter.connector(self.name, request.announce, self._tasks.class_version, asked=True)
                 if request.announce == RESTARTING:
                     self._stop_connector()
                 self._version = None

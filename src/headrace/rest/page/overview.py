@@ -11,7 +11,10 @@ from starlette.responses import Response
 from headrace.config.whole_number import whole_number
 from headrace.rest.overview import PER_PAGE, SORTS, OverviewQuery, Snapshot
 from headrace.rest.page.call import Call
+from headrace.rest.responses import JsonResponse
 
+MOST_CHOSEN = 1000
+"""How many connectors can be selected at once."""
 _RENDERED = 32
 """How many renewed parts are kept, of some 50 kB each."""
 
@@ -78,8 +81,18 @@ def _show(call: Call, template: str, snapshot: Snapshot, query: OverviewQuery, s
         template,
         headers={"X-Stamp": stamp},
         rows=chosen[first : first + PER_PAGE], snapshot=snapshot, matching=len(chosen), pages=pages,
-        page=min(query.page, pages), asked=query, stamp=stamp,
+        page=min(query.page, pages), asked=query, stamp=stamp, most=MOST_CHOSEN,
     )  # fmt: skip
 
 
-ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {("GET", ""): overview, ("GET", "/rows"): rows}
+def matching(call: Call) -> Response:
+    """The names of all connectors that match the filter, of every page, in order: the browser selects them."""
+    chosen = _query(call).select(call.context.overview.read(call.herder, call.request).rows)
+    return JsonResponse([row.name for row in chosen[:MOST_CHOSEN]])
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", ""): overview,
+    ("GET", "/rows"): rows,
+    ("GET", "/matching"): matching,
+}

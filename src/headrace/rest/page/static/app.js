@@ -96,10 +96,14 @@
     if (form) unseen().forEach((name) => detail.formData.append(form.dataset.choice, name));
   });
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest("[data-close], [data-choose=none]");
+    const button = target.closest("[data-close], [data-choose=none], [data-names]");
     if (!button) return;
     if (button.dataset.close === "dialog") document.getElementById("dialog").close();
     if (button.dataset.close === "message") button.closest(".message").remove();
+    if (button.dataset.names) {
+      fetch(button.dataset.names, { headers: { "HX-Request": "true" } }).then((answer) => answer.ok ? answer.json() : [])
+        .then((names) => { names.forEach((name) => chosen.add(name)); settle(); }).catch(() => undefined);
+    }
     if (button.dataset.choose === "none") { chosen.clear(); settle(); }
   });
   document.addEventListener("keydown", (event) => {
