@@ -154,6 +154,7 @@ def _names(scheme: str) -> list[str]:
 
 def example_metrics() -> Metrics:
     """What a worker measures that has a source and a sink task, which do nothing."""
+    from headrace.kafka.delivered_position import DeliveredPosition
     from headrace.runtime.metrics import Metrics
     from headrace.runtime.metrics.events import InFlight
     from headrace.spark.feeds import LATENCY_BOUNDS_MS
@@ -163,7 +164,8 @@ def example_metrics() -> Metrics:
         metrics.connector(name, kind, "class", "1")
         metrics.connector_state(name, "RUNNING")
         recorder = metrics.task(name, 0, kind)
-        recorder.follow_lag(lambda: {"t-0": 1})
+        recorder.follow_positions(lambda: {"t-0": DeliveredPosition(0, 1)})
+        recorder.update_progress()
         recorder.record(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
         metrics.task_state(name, 0, "RUNNING")
     return metrics

@@ -88,7 +88,7 @@ def test_the_overview_names_the_clusters_that_give_no_answer_and_since_when(serv
     page = Page(client)
     for name, servers in (("far", "eu:9092"), ("further", "eu:9092"), ("hidden", "${env:FAR}")):
         herder.create(name, {**CONFIG, "name": name, "source.bootstrap.servers": servers})
-        herder.metrics.task(name, 0, "source").follow_lag(lambda: None, lambda: SINCE_MS)
+        herder.metrics.task(name, 0, "source").follow_positions(lambda: None, lambda: SINCE_MS)
         herder.metrics.task_state(name, 0, "RUNNING")
     found = client("GET", "/headrace/overview?q=eu:9092").json
     assert found["clusters_away"] == [
@@ -111,7 +111,7 @@ def test_the_overview_names_the_clusters_that_connectors_write_to_and_that_give_
         recorder = herder.metrics.task(name, 0, "source")
         recorder.follow_target(lambda: SINCE_MS)
         herder.metrics.task_state(name, 0, "RUNNING")
-    recorder.follow_lag(lambda: None, lambda: SINCE_MS - 1)  # "there" reads and writes one cluster
+    recorder.follow_positions(lambda: None, lambda: SINCE_MS - 1)  # "there" reads and writes one cluster
     found = client("GET", "/headrace/overview?sort=name").json
     assert found["clusters_away"] == [
         {"cluster": "us:9092", "since_ms": SINCE_MS - 1, "connectors": 1, "writers": 1},

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from headrace.errors import BadRequestError, NotFoundError
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.runtime.metrics import Metrics
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
@@ -161,7 +163,8 @@ def test_a_task_without_progress_while_its_lag_grows_is_in_its_own_status_and_th
     herder.create("c", {"connector.class": "x"})
     now, lag = [0], {"t-0": 3}
     herder.metrics = Metrics(now=lambda: now[0])
-    herder.metrics.task("c", 0, "source").follow_lag(lambda: lag)
+    recorder = herder.metrics.task("c", 0, "source")
+    recorder.follow_positions(lambda: {name: DeliveredPosition(0, behind) for name, behind in lag.items()})
     herder.metrics.task_state("c", 0, "RUNNING")
     assert "stalled_ms" not in call("GET", "/headrace/connectors/c/status").json["tasks"][0]
     now[0], lag["t-0"] = 90_000, 4
@@ -169,6 +172,24 @@ def test_a_task_without_progress_while_its_lag_grows_is_in_its_own_status_and_th
     assert "stalled_ms" not in call("GET", "/connectors/c/status").json["tasks"][0]
     (row,) = call("GET", "/headrace/overview").json["connectors"]
     assert row["problem"] == "Task 0 has made no progress for 90 s, and its lag grows."
+
+
+def test_how_long_the_oldest_record_has_been_there_is_in_the_status_the_overview_and_the_figures(
+    herder: MemoryHerder, call: Client
+) -> None:
+    herder.create("c", {"connector.class": "x"})
+    now = [0]
+    herder.metrics = Metrics(now=lambda: now[0])
+    recorder = herder.metrics.task("c", 0, "source")
+    recorder.follow_positions(lambda: {"t-0": DeliveredPosition(3, 9)})
+    herder.metrics.task_state("c", 0, "RUNNING")
+    call("GET", "/headrace/figures")
+    now[0] = 90_000
+    assert call("GET", "/headrace/connectors/c/status").json["tasks"][0]["freshness_ms"] == 90_000
+    (row,) = call("GET", "/headrace/overview?sort=-freshness").json["connectors"]
+    assert row["freshness_ms"] == call("GET", "/headrace/connectors/c/figures").json["freshness_ms"] == 90_000
+    assert ">1.5 min<" in call("GET", "/ui").text
+    assert re.search(r'headrace_task_freshness_ms\{[^}]*connector="c"[^}]*\} 90000', call("GET", "/metrics").text)
 
 
 def test_a_connector_that_cannot_tell_how_far_it_is_behind_says_so(herder: MemoryHerder, call: Client) -> None:

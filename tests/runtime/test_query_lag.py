@@ -1,4 +1,4 @@
-from headrace.runtime.query_lag import behind, source_lag
+from headrace.runtime.query_lag import positions_of, source_positions
 
 
 def progress(latest: object, end: object) -> dict[str, object]:
@@ -6,13 +6,13 @@ def progress(latest: object, end: object) -> dict[str, object]:
 
 
 def test_the_lag_is_what_the_source_has_beyond_the_batch() -> None:
-    assert behind(progress({"t": {"0": 10, "1": 5}}, {"t": {"0": 7, "1": 5}})) == {"t-0": 3, "t-1": 0}
-    assert behind(progress('{"t":{"0":10}}', '{"t":{"0":7}}')) == {"t-0": 3}
+    assert positions_of(progress({"t": {"0": 10, "1": 5}}, {"t": {"0": 7, "1": 5}})) == {"t-0": (7, 10), "t-1": (5, 5)}
+    assert positions_of(progress('{"t":{"0":10}}', '{"t":{"0":7}}')) == {"t-0": (7, 10)}
 
 
 def test_a_source_that_counts_no_records_has_none() -> None:
-    assert behind(progress("offset 3", None)) is None
-    assert behind(progress(None, None)) is None
+    assert positions_of(progress("offset 3", None)) is None
+    assert positions_of(progress(None, None)) is None
 
 
 def test_the_last_lag_stays_when_the_query_is_gone() -> None:
@@ -23,5 +23,5 @@ def test_the_last_lag_stays_when_the_query_is_gone() -> None:
         def lastProgress(self) -> object:
             return next(self.answers)
 
-    lag = source_lag(Query())
-    assert [lag(), lag(), lag()] == [None, {"t-0": 2}, {"t-0": 2}]
+    positions = source_positions(Query())
+    assert [positions(), positions(), positions()] == [None, {"t-0": (7, 9)}, {"t-0": (7, 9)}]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from headrace.connectors.base import Offsets, OffsetTask, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import Loss
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.record import RecordColumns
 
@@ -86,12 +87,12 @@ class FeedOwner(ABC):
     def offsets_stored(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
         """Called when the offsets of everything before these are stored. Must neither block for long nor raise."""
 
-    def behind(self) -> Mapping[str, int] | None:
-        """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
+    def positions(self) -> Mapping[str, DeliveredPosition] | None:
+        """How far each partition (`<topic>-<number>`) is copied; None if that is not known."""
         return None
 
     def silent_since_ms(self) -> int | None:
-        """Since when (epoch ms) the source has not answered `behind`; None: it answers, or is not asked."""
+        """Since when (epoch ms) the source has not answered `positions`; None: it answers, or is not asked."""
         return None
 
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.client_settings import connection_settings
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.kafka.topic_info import TopicInfo
 
@@ -132,13 +133,16 @@ class CoalescedRequest(Generic[Key, Value]):
 _LOCK = threading.Lock()
 
 
-def behind(admin: Admin, positions: Mapping[Partition, int]) -> dict[str, int] | None:
-    """The lag behind the end of each partition, by `<topic>-<partition>`; None if the cluster does not answer now."""
+def delivered_positions(admin: Admin, positions: Mapping[Partition, int]) -> dict[str, DeliveredPosition] | None:
+    """How far each partition is delivered, by `<topic>-<partition>`; None if the cluster does not answer now.
+
+    positions: the next offset to deliver of each.
+    """
     try:
         ends = latest_offsets(admin).of(positions.keys())
     except HeadraceError:  # readers of that cluster report the error
         return None
-    return {f"{t}-{p}": max(0, end - positions[t, p]) for (t, p), end in ends.items()}
+    return {f"{t}-{p}": DeliveredPosition(positions[t, p], end) for (t, p), end in ends.items()}
 
 
 def latest_offsets(admin: Admin) -> CoalescedRequest[Partition, int]:

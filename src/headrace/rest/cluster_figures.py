@@ -42,6 +42,10 @@ class ConnectorFigures:
     """Since when (epoch ms) the cluster that tasks read from has not answered; None: it answers, or is not asked."""
     target_silent_since_ms: int | None = None
     """Since when (epoch ms) the cluster that tasks write to has not answered; None: it answers, or is not asked."""
+    freshness_ms: int | None = None
+    """How long the oldest record that is not delivered has been there; None if no task knows."""
+    freshness: Mapping[int, int] = field(default_factory=dict)
+    """The same of each task that knows."""
 
     def plus(self, more: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -54,6 +58,8 @@ class ConnectorFigures:
             {**self.waiting, **more.waiting},
             _both(self.silent_since_ms, more.silent_since_ms, min),
             _both(self.target_silent_since_ms, more.target_silent_since_ms, min),
+            _both(self.freshness_ms, more.freshness_ms, max),
+            {**self.freshness, **more.freshness},
         )
 
 
@@ -89,10 +95,12 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
         name = task["connector"]
         stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
         waiting = {task["task"]: task["waiting_for"]} if task.get("waiting_for") else {}
+        freshness_ms = task.get("freshness_ms")
         figures = ConnectorFigures(
             task["rate"], task["lag"], task["age_ms"],
             stalled=stalled, waiting=waiting, silent_since_ms=task.get("silent_since_ms"),
-            target_silent_since_ms=task.get("target_silent_since_ms"),
+            target_silent_since_ms=task.get("target_silent_since_ms"), freshness_ms=freshness_ms,
+            freshness={} if freshness_ms is None else {task["task"]: freshness_ms},
         )  # fmt: skip
         by_name[name] = by_name.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():
@@ -126,6 +134,7 @@ def connector_figures_body(
         "rate": round(figures.rate, 3),
         "lag": figures.lag,
         "age_ms": figures.age_ms,
+        "freshness_ms": figures.freshness_ms,
         "samples": samples,
         "not_reached": [worker_id for worker_id, response in answered.items() if response is None],
     }

@@ -51,6 +51,7 @@ class OverviewRow:
     """The first line of what went wrong, of the connector or else of its first task that failed, that its cluster is away, or
     which task makes no progress while its lag grows; empty if there is nothing."""
     lag: int | None
+    freshness_ms: int | None
     age_ms: float | None
     rate: float
     rates: Sequence[float]
@@ -147,6 +148,7 @@ SORTS: Mapping[str, Callable[[OverviewRow], Any]] = {
     "tasks": lambda row: row.tasks,
     "worker": lambda row: row.worker_id,
     "lag": lambda row: -1 if row.lag is None else row.lag,
+    "freshness": lambda row: -1 if row.freshness_ms is None else row.freshness_ms,
     "age": lambda row: -1 if row.age_ms is None else row.age_ms,
     "rate": lambda row: row.rate,
 }
@@ -246,11 +248,17 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         failed=sum(task["state"] == FAILED for task in tasks),
         problem=_problem(parts, shown_figures, _clusters(info.type, info.config)),
         lag=shown_figures.lag,
+        freshness_ms=_rounded(shown_figures.freshness_ms),
         age_ms=shown_figures.age_ms,
         rate=round(shown_figures.rate, 3),
         rates=[round(sample.rate, 3) for sample in shown_figures.samples],
         topics=_topics(herder, name),
     )
+
+
+def _rounded(millis: int | None) -> int | None:
+    """To two digits, as it is shown: what only grows older need not be sent to every page every two seconds."""
+    return None if millis is None else millis - millis % 10 ** max(0, len(str(millis)) - 2)
 
 
 def _clusters(kind: str, config: Mapping[str, str | None]) -> tuple[str, str]:

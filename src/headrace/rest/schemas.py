@@ -52,15 +52,13 @@ _RESTART = _object(
     description="Of a task that starts again by itself (`task.restart.*`): how often it did, and when it does next.",
 )
 _STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}, description="What `stream.mode` came to.")
-_STALLED: Schema = {
-    **_INT,
-    "description": "For how many ms the task has stored no offset while its lag grew; only of tasks of which that is so.",
-}
+_FRESHNESS = {**_INT_OR_NULL, "description": "Ms that the oldest record has been there that is not delivered; 0: there is none."}
 _OWN_TASK = {
     **_TRACE,
     "restart": _RESTART,
     "stream": _STREAM,
-    "stalled_ms": _STALLED,
+    "stalled_ms": {**_INT, "description": "For how many ms it has stored no offset while its lag grew; only where that is so."},
+    "freshness_ms": _FRESHNESS,
     "waiting_for": {**_TEXT, "description": "Why schemas cannot be asked for; the records that need them wait."},
 }
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
@@ -202,7 +200,7 @@ SCHEMAS: dict[str, Schema] = {
             "name": _TEXT, "type": _KIND, "connector_class": _TEXT, "state": _one_of(STATES), "worker_id": _TEXT,
             "workers": _list(_TEXT), "tasks": _INT, "running": _INT, "failed": _INT,
             "problem": {**_TEXT, "description": "The first sentence of what went wrong; empty if nothing did."},
-            "lag": {**_INT_OR_NULL, "description": "Records; null where no task can tell."},
+            "lag": {**_INT_OR_NULL, "description": "Records; null where no task can tell."}, "freshness_ms": _FRESHNESS,
             "age_ms": {**_NUMBER_OR_NULL, "description": "The greatest age of a record that was copied in the last batches."},
             "rate": {**_NUMBER, "description": "Records per second."},
             "rates": _list(_NUMBER, description="The same in the last minutes, every 10 s, oldest first."),
@@ -214,12 +212,13 @@ SCHEMAS: dict[str, Schema] = {
         "tasks": _list(_object({
             "connector": _TEXT, "task": _INT, "records": _NUMBER, "rate": _NUMBER, "lag": _INT_OR_NULL, "age_ms": _NUMBER_OR_NULL,
             "stalled_ms": _INT, "waiting_for": _TEXT_OR_NULL, "silent_since_ms": _INT_OR_NULL,
-            "target_silent_since_ms": _INT_OR_NULL,
+            "target_silent_since_ms": _INT_OR_NULL, "freshness_ms": _INT_OR_NULL,
         })),
         "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
     }),
     "ConnectorFigures": _object({
         "connector": _TEXT, "rate": {**_NUMBER, "description": "Records per second, of all tasks."}, "lag": _INT_OR_NULL,
+        "freshness_ms": _FRESHNESS,
         "age_ms": {**_NUMBER_OR_NULL, "description": "The greatest age of a record when it was copied."},
         "samples": _list(_object({
             "time_ms": {**_INT, "description": "When it was taken, to ten seconds, in ms since the epoch."},

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.runtime.metrics import TaskRecorder
-from headrace.runtime.query_lag import source_lag
+from headrace.runtime.query_lag import source_positions
 from headrace.spark import failure
 from headrace.spark.polling_delay import PACE, pace
 
@@ -81,7 +81,7 @@ class QueryRun:
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
         try:
             self._query = self._start(frame, scratch)
-            self._recorder.follow_lag(source_lag(self._query))
+            self._recorder.follow_positions(source_positions(self._query))
             if self._query_start.interval_ms is None:
                 pace(self._query, self)
             if self._stopping:

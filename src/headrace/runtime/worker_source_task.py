@@ -173,7 +173,7 @@ class WorkerSourceTask:
             self._needs.ports.store_offsets(source.initial)
         plans = source_plans(spark, self._plan, source)
         plan = plans.first()
-        self._needs.recorder.follow_lag(task.behind, task.silent_since_ms)
+        self._needs.recorder.follow_positions(task.positions, task.silent_since_ms)
         run: FeedRun | FeedBatches
         if isinstance(plan, str):
             self._report_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))

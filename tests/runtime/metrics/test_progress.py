@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.events import Committed, Transactional
 from headrace.runtime.metrics.progress import STALLED_MS, CommitProgress
@@ -74,7 +75,7 @@ def test_metrics_and_figures_say_that_a_task_is_stalled_until_offsets_are_stored
     clock, lag = Clock(), {"t-0": 3}
     metrics = Metrics(now=clock)
     recorder = running(metrics)
-    recorder.follow_lag(lambda: lag)
+    recorder.follow_positions(lambda: {name: DeliveredPosition(0, behind) for name, behind in lag.items()})
 
     def stalled() -> tuple[float | str, int]:
         (figures,) = metrics.figures()

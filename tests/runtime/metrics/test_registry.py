@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, ModeChosen, Retried
 
+AT = {"t-0": DeliveredPosition(6, 10), "t-1": DeliveredPosition(0, 7)}
 NO_LOSS = {"stalled-ms": 0, "data-losses-total": 0, "data-loss-records-total": 0}
 
 
@@ -67,7 +69,7 @@ def test_a_sink_has_its_own_names() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics, "sink")
     recorder.record(Assigned(3))
-    recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
+    recorder.follow_positions(lambda: AT)
     recorder.record(Batch(read=10, written=9, took_ms=20))
     recorder.record(Committed(ok=True, took_ms=1))
     sink = of(metrics, "sink-task-metrics", connector="c", task="0")
@@ -113,7 +115,7 @@ def test_what_plugins_of_a_chain_were_called_again_for_is_kept_when_they_are_clo
 def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics)
-    recorder.follow_lag(lambda: {"t-0": 5})
+    recorder.follow_positions(lambda: {"t-0": DeliveredPosition(1, 6)})
     recorder.record(Batch(read=10, written=10, took_ms=1))
     metrics.task_state("c", 0, "FAILED", "ConnectException: no")
     task = {"connector": "c", "task": "0"}
@@ -184,7 +186,7 @@ def test_a_task_shows_what_it_measures_itself_and_its_lag_by_partition() -> None
     metrics = Metrics()
     recorder = metrics.task("c", 0, "source")
     metrics.task_state("c", 0, "RUNNING")
-    recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
+    recorder.follow_positions(lambda: AT)
     recorder.follow_task_measures(lambda: [("mirror-x", "record-count", 5.0, {"topic": "A.t"})])
     found = {(m.group, m.name, m.labels.get("partition"), m.labels.get("topic")): m.value for m in metrics.measures()}
     assert found["mirror-x", "record-count", None, "A.t"] == 5
@@ -193,6 +195,6 @@ def test_a_task_shows_what_it_measures_itself_and_its_lag_by_partition() -> None
 
 def test_the_figures_of_a_task_ask_for_its_lag_once() -> None:
     metrics, asked = Metrics(now=Clock()), list[int]()
-    running(metrics).follow_lag(lambda: asked.append(1) or {"t-0": 4, "t-1": 7})
+    running(metrics).follow_positions(lambda: asked.append(1) or AT)
     (figures,) = metrics.figures()
     assert (figures.lag, len(asked)) == (11, 1)

@@ -24,7 +24,8 @@ from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
-from headrace.kafka.coalesced_requests import behind, latest_offsets, topics
+from headrace.kafka.coalesced_requests import delivered_positions, latest_offsets, topics
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
@@ -106,9 +107,9 @@ class KafkaSourceTask(FeedTask):
         committed = self._consumer.get("isolation.level") == "read_committed"
         return self._admin.partition_offsets(list(positions), "latest", _TIMEOUT_S, read_committed=committed)
 
-    def behind(self) -> dict[str, int] | None:
-        """The lag of each partition in records; None if the source does not answer now."""
-        return behind(self._admin, dict(self._copied))
+    def positions(self) -> dict[str, DeliveredPosition] | None:
+        """How far each partition is copied; None if the source does not answer now."""
+        return delivered_positions(self._admin, dict(self._copied))
 
     def silent_since_ms(self) -> int | None:
         """Since when (epoch ms) the source has not answered; None: it answers."""

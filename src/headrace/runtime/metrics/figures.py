@@ -36,6 +36,8 @@ class TaskFigures:
     """Since when (epoch ms) the source cluster has not answered lag requests; None: it answers, or is not asked."""
     target_silent_since_ms: int | None = None
     """Since when (epoch ms) the cluster that the task writes to has not answered; None: it answers."""
+    freshness_ms: int | None = None
+    """How long the oldest record that is not delivered has been there (`freshness`); 0 if there is none; None if unknown."""
 
 
 @dataclass(frozen=True)

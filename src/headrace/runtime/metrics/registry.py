@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from headrace.connectors.base import Measured
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.runtime.metrics import task as tasks
 from headrace.runtime.metrics.events import Event, Retried, StateChanged
 from headrace.runtime.metrics.figures import FigureHistory, TaskFigures, greatest_age
+from headrace.runtime.metrics.freshness import Freshness
 from headrace.runtime.metrics.measures import HEADRACE, Measure, of_task
 from headrace.runtime.metrics.progress import CommitProgress
 from headrace.runtime.metrics.task import TaskMetrics
@@ -22,6 +24,7 @@ from headrace.runtime.metrics.window import Span
 from headrace.runtime.metrics.worker import ConnectorMetrics, Startups, of_worker
 
 Lag = Mapping[str, int]
+Positions = Mapping[str, DeliveredPosition]
 Gauge = Callable[[], float | str | None]
 
 
@@ -35,10 +38,10 @@ class TaskRecorder:
     def __init__(self, state: TaskMetrics, now: Callable[[], int]) -> None:
         self._state, self._now = state, now
         self._lock = threading.Lock()
-        self._lag: Callable[[], Lag | None] = lambda: None
+        self._positions: Callable[[], Positions | None] = lambda: None
         self._silent_since: Callable[[], int | None] = lambda: None
         self._target_silent_since: Callable[[], int | None] = lambda: None
-        self._progress = CommitProgress(now())
+        self._progress, self._freshness = CommitProgress(now()), Freshness()
         self._task_measures: Callable[[], Iterable[Measured]] = lambda: ()
         self._of_plugins: Callable[[], Iterable[Measured]] = lambda: ()
         self._retries: Callable[[], int] = lambda: 0
@@ -48,15 +51,17 @@ class TaskRecorder:
         with self._lock:
             self._state = tasks.fold(self._state, event, self._now())
 
-    def follow_lag(self, lag: Callable[[], Lag | None], silent_since_ms: Callable[[], int | None] = lambda: None) -> None:
-        """Call `lag()`, the records still to be read by partition, whenever the metrics are read.
+    def follow_positions(
+        self, positions: Callable[[], Positions | None], silent_since_ms: Callable[[], int | None] = lambda: None
+    ) -> None:
+        """Call `positions()`, how far each partition is delivered, whenever the metrics are read.
 
         silent_since_ms: since when (epoch ms) the source cluster has not answered; None: it answers.
         """
-        self._lag, self._silent_since = lag, silent_since_ms
+        self._positions, self._silent_since = positions, silent_since_ms
 
     def follow_target(self, silent_since_ms: Callable[[], int | None]) -> None:
-        """Ask the cluster that the task writes to whenever the figures are read. silent_since_ms: as of `follow_lag`."""
+        """Ask the cluster that the task writes to whenever the figures are read. silent_since_ms: as of `follow_positions`."""
         self._target_silent_since = silent_since_ms
 
     def follow_task_measures(self, read: Callable[[], Iterable[Measured]]) -> None:
@@ -87,12 +92,13 @@ class TaskRecorder:
         )
 
     def update_progress(self) -> int | None:
-        """Update the progress of the task; call it every few seconds. Returns the lag in records, None if unknown."""
-        lag = self.lag
-        total = None if lag is None else sum(lag.values())
+        """Update progress and freshness of the task; call it every few seconds. Returns the lag in records, None if unknown."""
+        positions = self._positions()
+        total = None if positions is None else sum(position.behind for position in positions.values())
         with self._lock:
             running = self._state.status == "running"
             self._progress = self._progress.updated(self._state.stored, total, running, self._now())
+            self._freshness = self._freshness.updated(positions, self._now())
         return total
 
     @property
@@ -111,6 +117,11 @@ class TaskRecorder:
         return self._progress.stalled_ms(self._now())
 
     @property
+    def freshness_ms(self) -> int | None:
+        """How long the oldest record that is not delivered has been there (`headrace.runtime.metrics.freshness`)."""
+        return self._freshness.age_ms(self._now())
+
+    @property
     def state(self) -> TaskMetrics:
         """The current counters and windows of the task."""
         return self._state
@@ -123,7 +134,8 @@ class TaskRecorder:
     @property
     def lag(self) -> Lag | None:
         """The records still to be read, by partition; None if unknown."""
-        return self._lag()
+        positions = self._positions()
+        return None if positions is None else {name: position.behind for name, position in positions.items()}
 
 
 class Metrics:
@@ -231,7 +243,10 @@ class Metrics:
         measures += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
         for (name, number), recorder in here.items():
             measures += of_task(recorder.state_with_retries, recorder.lag, {"connector": name, "task": str(number)}, now)
-            measures.append(Measure(HEADRACE, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
+            labels = {"connector": name, "task": str(number)}
+            measures.append(Measure(HEADRACE, "stalled-ms", recorder.stalled_ms, labels))
+            if (freshness_ms := recorder.freshness_ms) is not None:
+                measures.append(Measure(HEADRACE, "freshness-ms", freshness_ms, labels))
             measures += [Measure(*measured) for measured in recorder.measures()]
         return measures + [Measure(*measured) for read in plugin_metrics for measured in read()]
 
@@ -254,4 +269,4 @@ def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> 
     running = state.status == "running"
     silent = (recorder.silent_since_ms, recorder.target_silent_since_ms) if running else (None, None)
     age = greatest_age(recorder.measures())
-    return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, *silent)
+    return TaskFigures(connector, task, state.read.total, rate, lag, age, recorder.stalled_ms, *silent, recorder.freshness_ms)

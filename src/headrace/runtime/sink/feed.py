@@ -10,6 +10,7 @@ from headrace.connectors.base import Offsets
 from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.connectors.sink import KafkaTarget, SinkTask
 from headrace.errors import RetriableError
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions
 from headrace.runtime.delivery import FeedPorts, OffsetCommits
@@ -52,9 +53,9 @@ class SinkFeed(FeedOwner):
         """Keep the committed offsets."""
         self._committed |= ends
 
-    def behind(self) -> dict[str, int] | None:
-        """How many records of each partition are still to be written; None if the cluster cannot be asked now."""
-        return self._partitions.behind(dict(self._committed))
+    def positions(self) -> dict[str, DeliveredPosition] | None:
+        """How far each partition is written; None if the cluster cannot be asked now."""
+        return self._partitions.positions(dict(self._committed))
 
     def silent_since_ms(self) -> int | None:
         """Since when (epoch ms) the cluster has not answered; None: it answers."""

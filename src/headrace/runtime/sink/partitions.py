@@ -14,7 +14,8 @@ import structlog
 from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import behind, latest_offsets
+from headrace.kafka.coalesced_requests import delivered_positions, latest_offsets
+from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
 from headrace.kafka.topic_info import TopicInfo
@@ -102,9 +103,9 @@ class SinkPartitions:
         only = self._plan.consumer.get("isolation.level") == "read_committed"
         return self._admin.partition_offsets(list(partitions), "latest", _TIMEOUT_S, read_committed=only)
 
-    def behind(self, positions: Mapping[Partition, int]) -> dict[str, int] | None:
-        """How many records there are after these offsets, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
-        return behind(self._admin, positions)
+    def positions(self, positions: Mapping[Partition, int]) -> dict[str, DeliveredPosition] | None:
+        """These offsets with the ends of their partitions, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
+        return delivered_positions(self._admin, positions)
 
     def silent_since_ms(self) -> int | None:
         """Since when (epoch ms) the cluster has not answered lag requests; None: it answers, or is not asked."""

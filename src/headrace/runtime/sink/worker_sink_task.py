@@ -135,7 +135,7 @@ class WorkerSinkTask:
             letter_producer=plan.letter_producer if plan.tolerance.dead_letters else None,
             file=file,
         )
-        self._ports.recorder.follow_lag(feed.behind, feed.silent_since_ms)
+        self._ports.recorder.follow_positions(feed.positions, feed.silent_since_ms)
         keeps_partition = cluster is None or cluster.keeps_partition
         self._run = run = FeedRun(needs, feed.source(), Routing(None, None if keeps_partition else counts), plans)
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
