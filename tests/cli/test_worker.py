@@ -28,3 +28,15 @@ def test_a_connector_file_that_is_not_json_is_one_sentence_and_status_1(tmp_path
     assert (answer.returncode, answer.stdout) == (1, "")
     assert answer.stderr.startswith(f"error: Connector file {tmp_path}/mirror.json is not valid JSON: ")
     assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("variable", ["CONNECT_LOG4J_ROOT_LOGLEVEL", "HEADRACE_LOG_LEVEL"])
+def test_a_log_level_that_is_none_is_one_sentence_and_status_1(variable: str):
+    answer = headrace("worker", "--from-env", environ={variable: "LOUD"})
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("error: 'LOUD' (") and answer.stderr.count("\n") == 1
+
+
+def test_the_level_trace_of_an_image_is_taken():
+    answer = headrace("worker", "--from-env", environ={"CONNECT_LOG4J_ROOT_LOGLEVEL": "TRACE"})
+    assert answer.stderr.splitlines()[-1] == 'error: Missing required configuration "key.converter" which has no default value.'

@@ -9,18 +9,9 @@ from typing import Any
 
 from headrace.errors import ConnectError, NotFoundError
 from headrace.rest import logs
+from headrace.runtime.logs import LEVELS
 
 ROOT = "root"
-LEVELS = {
-    "ALL": 1,
-    "TRACE": 5,
-    "DEBUG": logging.DEBUG,
-    "INFO": logging.INFO,
-    "WARN": logging.WARNING,
-    "ERROR": logging.ERROR,
-    "FATAL": logging.CRITICAL,
-    "OFF": logging.CRITICAL + 10,
-}
 
 
 def parse_level(text: str) -> str:

@@ -1,8 +1,8 @@
 """The worker's log: one line for each event, with its connector and task, on standard error.
 
 Errors of Kafka clients and of uvicorn go through Python's logging and have the same format. The level is `HEADRACE_LOG_LEVEL`
-(INFO), and REST's `/admin/loggers` changes it by logger while the worker runs. The last lines about each connector are kept for
-REST as well (`recent_logs`).
+(INFO), by a name of Log4j or of Python, and REST's `/admin/loggers` changes it by logger while the worker runs. The last lines
+about each connector are kept for REST as well (`recent_logs`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,30 @@ from typing import TextIO
 import structlog
 
 from headrace.config.redaction import redact_event, redact_line
+from headrace.errors import ConfigError
 from headrace.runtime.recent_logs import RECENT
+
+LEVELS = {
+    "ALL": 1,
+    "TRACE": 5,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "OFF": logging.CRITICAL + 10,
+}
+"""Log4j's levels, which Kafka Connect's REST API and the images' variables name, as numbers of Python's logging."""
+_OF_PYTHON = {"WARNING": logging.WARNING, "CRITICAL": logging.CRITICAL}
 
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
-    """Set up logging of the process; call it once at the start. stream: output, standard error if None."""
+    """Set up logging of the process; call it once at the start.
+
+    stream: output, standard error if None; level: a name in LEVELS or of Python's logging, that of `HEADRACE_LOG_LEVEL` if None.
+    Raises ConfigError for a name that is no level.
+    """
+    root_level = _number(level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO")
     shared = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -44,9 +63,19 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     root = logging.getLogger()
     RECENT.addFilter(_not_of_py4j)
     root.handlers[:] = [handler, RECENT]
-    root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
+    root.setLevel(root_level)
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _number(level: str) -> int:
+    number = (LEVELS | _OF_PYTHON).get(level.strip().upper())
+    if number is None:
+        raise ConfigError(
+            f"'{level}' (HEADRACE_LOG_LEVEL, or of an image CONNECT_LOG4J_ROOT_LOGLEVEL) is no log level; it may be "
+            f"{', '.join(LEVELS)}."
+        )
+    return number
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:

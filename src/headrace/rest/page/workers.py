@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
-from headrace.rest.log_levels import LEVELS, ROOT
+from headrace.rest.log_levels import ROOT
 from headrace.rest.page.call import Call
+from headrace.runtime.logs import LEVELS
 
 _LOGGERS = ("admin", "loggers")
 _SCOPES = ("worker", "cluster")

@@ -11,8 +11,9 @@ from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
-from headrace.rest.log_levels import LEVELS, parse_level
+from headrace.rest.log_levels import parse_level
 from headrace.rest.resource import Resource, whole_parameter
+from headrace.runtime.logs import LEVELS
 from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
 
 _DEFAULT_LINES = 200
