@@ -50,8 +50,31 @@ def test_what_is_in_a_bundle_is_what_was_in_the_cache(written: Path) -> None:
         assert content is not None
         manifest = json.load(content)
     assert {Path(name).name for name in manifest["files"]} >= {jar.name for jar in jars("spark")}
-    for jar in jars("spark"):
-        assert sha256(jar) in manifest["files"].values()
+    checksums = {entry["sha256"] for entry in manifest["files"].values()}
+    assert {sha256(jar) for jar in jars("spark")} <= checksums
+
+
+def test_the_manifest_says_of_every_file_what_it_is_and_its_licences(written: Path) -> None:
+    with tarfile.open(written) as tar:
+        content = tar.extractfile("manifest.json")
+        assert content is not None
+        files = json.load(content)["files"]
+    assert [name for name, about in files.items() if not (about["group"] and about["name"] and about["version"])] == []
+    (api,) = (about for name, about in files.items() if name.endswith("connect-api-4.3.0.jar") and "/spark-" in name)
+    assert (api["group"], api["name"], api["version"]) == ("org.apache.kafka", "connect-api", "4.3.0")
+    assert api["licenses"]
+
+
+def test_the_bill_of_materials_after_an_import_is_that_of_the_machine_that_wrote_the_bundle(
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confs = ("spark", "compiler", "connect")
+    before = sbom(inventory(confs))
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEADRACE_IVY_SETTINGS", "/nowhere/ivysettings.xml")
+    bundle.read(written, ignore)
+    assert sbom(inventory(confs)) == before
+    assert [c["name"] for c in before["components"] if c["purl"].startswith("pkg:generic/")] == []
 
 
 def test_two_bundles_of_the_same_are_equal(written: Path, tmp_path: Path) -> None:
@@ -60,7 +83,13 @@ def test_two_bundles_of_the_same_are_equal(written: Path, tmp_path: Path) -> Non
 
 
 def tar_of(file: Path, version: str | None, files: dict[str, bytes], sums: dict[str, str]) -> Path:
-    manifest = json.dumps({"headrace": version or bundle.__version__, "files": sums}).encode()
+    about = {"group": "", "name": "a", "version": "1", "licenses": []}
+    entries = {name: {"sha256": checksum, **about} for name, checksum in sums.items()}
+    return tar_with(file, {"headrace": version or bundle.__version__, "files": entries}, files)
+
+
+def tar_with(file: Path, content: object, files: dict[str, bytes]) -> Path:
+    manifest = json.dumps(content).encode()
     with tarfile.open(file, "w") as tar:
         for name, content in {"manifest.json": manifest, **files}.items():
             entry = tarfile.TarInfo(name)
@@ -92,6 +121,22 @@ def test_a_file_that_is_no_bundle_is_one_sentence(offline: Path) -> None:
     (offline / "no.tar").write_bytes(b"not a tar")
     with pytest.raises(SetupError, match="cannot be read"):
         bundle.read(offline / "no.tar", ignore)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        "text",
+        {"headrace": bundle.__version__},
+        {"headrace": bundle.__version__, "files": ["a.jar"]},
+        {"headrace": bundle.__version__, "files": {"jars/spark-1/a.jar": "0"}},
+    ],
+)
+def test_a_manifest_of_another_form_is_one_sentence(content: object, offline: Path) -> None:
+    file = tar_with(offline / "odd.tar", content, {})
+    with pytest.raises(SetupError, match=r"odd\.tar cannot be read: its manifest\.json does not list files"):
+        bundle.read(file, ignore)
 
 
 def test_the_bill_of_materials_lists_packages_and_jars_with_checksums_and_licences() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.config.prefixes import under
 from headrace.doctor import clusters, machine, worker_file
-from headrace.doctor.finding import Finding, Severity
+from headrace.doctor.finding import Finding, Severity, wrong
+from headrace.errors import HeadraceError
 from headrace.runtime.worker_config import DistributedConfig, WorkerConfig
 
 _SERVERS = "bootstrap.servers"
@@ -30,7 +31,13 @@ def examine(
     yield from machine.ports([*config.listening(), *(config.admin_listening() or ())])
     yield from _home_cluster(config, timeout_s)
     for name, connector in connectors:
-        yield from _clusters_of(name, config.resolver.resolve(connector).props, timeout_s)
+        try:
+            resolved = config.resolver.resolve(connector).props
+        except HeadraceError as error:
+            message = f"connector {name}: {error.message.rstrip('.')}"
+            yield wrong("config", message, "correct the placeholder, or what its config provider reads")
+            continue
+        yield from _clusters_of(name, resolved, timeout_s)
 
 
 def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:

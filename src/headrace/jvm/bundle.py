@@ -1,6 +1,7 @@
 """The jars of the cache as one file, for machines without a network: `manifest.json`, then the files, in a plain tar.
 
-The manifest has headrace's version and the SHA-256 of each file. A bundle is equal, byte by byte, if what is in it is.
+The manifest has headrace's version, and of each file the SHA-256, Maven's coordinates and the licences, which a bill of materials
+on the other machine then has, too. A bundle is equal, byte by byte, if what is in it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from headrace import __version__
 from headrace.errors import SetupError
-from headrace.jvm.inventory import sha256
+from headrace.jvm.inventory import JarDescription, coordinates, keep_imported, sha256
 from headrace.jvm.jars import Conf, Progress, claimed, connect_classpath, extension_jar, home, jars
 
 _MANIFEST = "manifest.json"
@@ -26,13 +27,16 @@ def write(file: Path, confs: Iterable[Conf], progress: Progress) -> int:
 
     What is missing is fetched, or compiled, first. Raises SetupError.
     """
-    files: list[Path] = []
+    files: dict[Path, JarDescription] = {}
     for conf in confs:
-        files += jars(conf, progress)
-    files += [extension_jar(progress), connect_classpath(progress)[-1]]
+        retrieved, known = jars(conf, progress), coordinates(conf)
+        files |= {path: known.get(path.name) or JarDescription.of_file(path.name) for path in retrieved}
+    for path in (extension_jar(progress), connect_classpath(progress)[-1]):
+        files[path] = JarDescription("io.headrace", path.stem.partition("-")[0], __version__, ("Apache-2.0",))
     names = {path.relative_to(home()).as_posix(): path for path in files}
     progress("computing checksums")
-    manifest = {"headrace": __version__, "files": {name: sha256(names[name]) for name in sorted(names)}}
+    entries = {name: {"sha256": sha256(path)} | files[path]._asdict() for name, path in sorted(names.items())}
+    manifest = {"headrace": __version__, "files": entries}
     text = json.dumps(manifest, indent=1).encode()
     try:
         with tarfile.open(file, "w") as tar:
@@ -59,7 +63,8 @@ def read(file: Path, progress: Progress) -> int:
                 groups.setdefault(_unit(PurePosixPath(name), file), []).append(name)
             for unit, names in groups.items():
                 progress(f"unpacking {unit.name}")
-                _unpack(tar, unit, {name: manifest[name] for name in names}, file)
+                _unpack(tar, unit, {name: manifest[name][0] for name in names}, file)
+        keep_imported({PurePosixPath(name).name: about for name, (_, about) in manifest.items()})
     except (tarfile.TarError, OSError, KeyError, ValueError) as error:
         raise SetupError(f"The bundle {file} cannot be read: {error}. Write it again with `headrace jars bundle`.") from error
     return len(manifest)
@@ -71,13 +76,16 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
     return entry
 
 
-def _manifest(tar: tarfile.TarFile, file: Path) -> dict[str, str]:
+def _manifest(tar: tarfile.TarFile, file: Path) -> dict[str, tuple[str, JarDescription]]:
+    """Checksum and coordinates of each file. Raises SetupError, KeyError, ValueError."""
     content = json.loads(_bytes(tar, _MANIFEST))
-    if content["headrace"] != __version__:
-        raise SetupError(
-            f"The bundle {file} is of headrace {content['headrace']}, and this is {__version__}; write one with this version."
-        )
-    return dict(content["files"])
+    version = content.get("headrace") if isinstance(content, dict) else None
+    if isinstance(version, str) and version != __version__:
+        raise SetupError(f"The bundle {file} is of headrace {version}, and this is {__version__}; write one with this version.")
+    try:
+        return {name: (str(entry["sha256"]), JarDescription.of_json(entry)) for name, entry in content["files"].items()}
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"its {_MANIFEST} does not list files with their checksums") from None
 
 
 def _unit(name: PurePosixPath, file: Path) -> PurePosixPath:

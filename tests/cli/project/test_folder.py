@@ -59,6 +59,14 @@ def test_values_of_the_environment_are_in_the_connectors_and_placeholders_of_pro
         ("[environments.dev]\n", None, "has no `url`"),
         ('[environments.dev]\nurl = "u"\nurll = "u"\n', None, "has urll, which nothing reads"),
         ('[environments.dev]\nurl = "u"\n[environments.dev.values]\na = [1]\n', None, "have to be texts, numbers or booleans"),
+        (
+            '[environments.dev]\nurl = "u"\n[environments.dev.values]\na = 2026-01-01\n',
+            None,
+            "have to be texts, numbers or booleans",
+        ),
+        ('[environments.dev]\nurl = "u"\nkafka = "localhost:9092"\n', None, "`kafka` has to be a table [environments.dev.kafka]"),
+        ('[environments.dev]\nurl = "u"\n[environments.dev.kafka]\na.b = 2026-01-01\n', None, "a.b is a date of TOML"),
+        ('[environments.dev]\nurl = "u"\nworker = 1\n', None, "`worker` has to be a text"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_one_sentence(toml: str, name: str | None, sentence: str, tmp_path: Path) -> None:
@@ -73,6 +81,24 @@ def test_every_value_that_is_missing_is_named_with_its_file_and_setting(tmp_path
         connectors(folder, environment(folder, None))
     assert "c.json: a has {{nothing}}, which environment dev has no value for." in str(error.value)
     assert "c.json: b has {{neither}}" in str(error.value)
+
+
+@pytest.mark.parametrize("place", ["{{kafka servers}}", "{{ kafka:9092 }}", "{{kafka/x}}"])
+def test_a_place_with_a_name_that_cannot_be_is_no_text_for_a_worker(place: str, tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV, {"a": place})
+    name = place.strip("{} ")
+    with pytest.raises(ConfigError, match=re.escape(f"a has {{{{{name}}}}}, which environment dev has no value for.")):
+        connectors(folder, environment(folder, None))
+
+
+def test_two_files_that_are_one_connector_in_an_environment_are_named(tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV + 'a = "same"\nb = "same"\n')
+    for name in ("a", "b"):
+        (folder / "connectors" / f"{name}.json").write_text(json.dumps({"name": f"{{{{{name}}}}}", "config": {"x": "1"}}))
+    with pytest.raises(
+        ConfigError, match=r"a\.json and .*b\.json are both connector same, with the values of environment dev\.$"
+    ):
+        connectors(folder, environment(folder, None))
 
 
 @pytest.mark.parametrize(
@@ -113,6 +139,7 @@ def test_topics_have_counts_and_settings_with_the_values_of_the_environment(tmp_
         ("[orders]\npartitions = 1\nreplication.factor = 0", "or -1 for the broker's default"),
         ('[orders]\npartitions = "{{many}}"\nreplication.factor = 1', "orders has {{many}}, which environment dev has no value"),
         ('[orders]\npartitions = 1\nreplication.factor = 1\ncleanup.policy = ["compact"]', "cleanup.policy is a list"),
+        ("[orders]\npartitions = 1\nreplication.factor = 1\nretention.ms = 2026-01-01T00:00:00", "retention.ms is a datetime"),
     ],
 )
 def test_what_is_wrong_with_a_topic_is_one_sentence(toml: str, sentence: str, tmp_path: Path) -> None:

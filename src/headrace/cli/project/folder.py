@@ -36,10 +36,12 @@ from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConfigError
 
 FILE = "project.toml"
-_PLACE = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
+_PLACE = re.compile(r"\{\{\s*([^{}]*[^{}\s])\s*\}\}")
+"""The place of a value: with any name, so that a mistyped one is a name without a value, and no text for a worker."""
 TOPICS = "topics.toml"
 _MEMBERS = {"url", "worker", "values", "kafka"}
 _OF_APPLICATION = {"app", "config"}
+_SCALARS = str | int | float  # a bool is an int
 _PARTITIONS, _REPLICATION_FACTOR = "partitions", "replication.factor"
 
 
@@ -106,14 +108,21 @@ def _environment(file: Path, name: str, table: Any) -> Environment:
         raise ConfigError(f"{where} has no `url`, the address of a worker's REST API.")
     if unknown := sorted(table.keys() - _MEMBERS):
         raise ConfigError(f"{where} has {', '.join(unknown)}, which nothing reads; it may have {', '.join(sorted(_MEMBERS))}.")
-    values = table.get("values", {})
-    if not isinstance(values, dict) or any(isinstance(value, dict | list) for value in values.values()):
+    values, client_settings, worker = table.get("values", {}), table.get("kafka", {}), table.get("worker")
+    if not isinstance(values, dict) or not all(isinstance(value, _SCALARS) for value in values.values()):
         raise ConfigError(f"The values of {where} have to be texts, numbers or booleans.")
+    if not isinstance(client_settings, dict):
+        raise ConfigError(
+            f"{where}: `kafka` has to be a table [environments.{name}.kafka] of client settings, with bootstrap.servers among "
+            f"them; a value for {{{{kafka}}}} belongs under [environments.{name}.values]."
+        )
+    if not isinstance(worker, str | None):
+        raise ConfigError(f"{where}: `worker` has to be a text, the name of a worker file.")
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
-    kafka, missing = _rendered(table.get("kafka", {}), texts)
+    kafka, missing = _rendered(client_settings, texts, f"kafka of {where}")
     if missing:
         raise ConfigError(f"{where}: kafka has {{{{{missing[0]}}}}}, which has no value.")
-    return Environment(name, table["url"], texts, file.parent / table["worker"] if "worker" in table else None, kafka)
+    return Environment(name, table["url"], texts, file.parent / worker if worker is not None else None, kafka)
 
 
 def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
@@ -123,7 +132,11 @@ def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
         if not isinstance(table, dict):
             problems.append(f"{file}: {name} is in no table; a topic is a table [NAME].")
             continue
-        settings, missing = _rendered(table, env.values)
+        try:
+            settings, missing = _rendered(table, env.values, f"{name} of {file}")
+        except ConfigError as error:
+            problems.append(error.message)
+            continue
         problems += [f"{file}: {name} has {{{{{m}}}}}, which environment {env.name} has no value for." for m in missing]
         partitions, replication_factor = settings.pop(_PARTITIONS, ""), settings.pop(_REPLICATION_FACTOR, "")
         if not missing and not (_is_count(partitions) and (_is_count(replication_factor) or replication_factor == "-1")):
@@ -158,7 +171,7 @@ def _application(file: Path, name: str, table: Any, env: Environment) -> Applica
         app = str(file.parent / app)
     if "config" not in table:
         return Application(name, app, None)
-    settings, missing = _rendered(load_properties(file.parent / str(table["config"])), env.values)
+    settings, missing = _rendered(load_properties(file.parent / str(table["config"])), env.values, where)
     if missing:
         raise ConfigError(f"{where}: its config has {{{{{missing[0]}}}}}, which environment {env.name} has no value for.")
     return Application(name, app, settings)
@@ -174,19 +187,23 @@ def _toml(file: Path, hint: str = "") -> dict[str, Any]:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
 
 
-def _rendered(table: Any, values: Mapping[str, str], prefix: str = "") -> tuple[dict[str, str], list[str]]:
+def _rendered(
+    table: Mapping[str, Any], values: Mapping[str, str], where: str, prefix: str = ""
+) -> tuple[dict[str, str], list[str]]:
     """Settings, whose names TOML has taken apart at their dots, as texts with values in their places; names without a value.
 
-    Raises ConfigError for a list.
+    where: whose settings they are, for messages. Raises ConfigError for a list, a date or a time.
     """
     settings, missing = dict[str, str](), list[str]()
     for name, value in table.items():
         key = f"{prefix}{name}"
         if isinstance(value, list):
-            raise ConfigError(f"{key} is a list; write it as Kafka does, a text with commas.")
+            raise ConfigError(f"{where}: {key} is a list; write it as Kafka does, a text with commas.")
         if isinstance(value, dict):
-            inner, names = _rendered(value, values, f"{key}.")
+            inner, names = _rendered(value, values, where, f"{key}.")
             settings |= inner
+        elif not isinstance(value, _SCALARS):
+            raise ConfigError(f"{where}: {key} is a {type(value).__name__} of TOML; write it as a text, in quotes.")
         else:
             settings[key], names = render(value if isinstance(value, str) else json.dumps(value), values)
         missing += names
@@ -203,7 +220,7 @@ def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
     Raises ConfigError with all that is wrong.
     """
     problems: list[str] = []
-    connectors = {}
+    connectors = dict[str, ConnectorFile]()
     directory = folder / "connectors"
     for file in read_all([directory] if directory.exists() else []):
         config = {}
@@ -212,7 +229,12 @@ def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
             problems += [
                 f"{file.file}: {key} has {{{{{name}}}}}, which environment {env.name} has no value for." for name in missing
             ]
-        connectors[config["name"]] = replace(file, name=config["name"], config=config)
+        connector = replace(file, name=config["name"], config=config)
+        other = connectors.setdefault(connector.name, connector)
+        if other is not connector:
+            problems.append(
+                f"{other.file} and {file.file} are both connector {connector.name}, with the values of environment {env.name}."
+            )
     if problems:
         raise ConfigError("\n".join(problems))
     return connectors
