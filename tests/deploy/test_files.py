@@ -58,7 +58,7 @@ PODS = [pod for folder in KUSTOMIZATIONS for document in documents(folder) for p
 
 
 def test_there_is_something_to_check() -> None:
-    assert [folder.name for folder in KUSTOMIZATIONS] == ["base", "connectors", "monitoring", "streams"]
+    assert [folder.name for folder in KUSTOMIZATIONS] == ["base", "connectors", "monitoring", "streams", "streams-monitoring"]
     assert len(PODS) >= 5
 
 
@@ -115,9 +115,7 @@ def selectors(document: dict[str, Any]) -> list[dict[str, str]]:
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda folder: folder.name)
 @pytest.mark.slow
 def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> None:
-    rendered = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
-    assert rendered.returncode == 0, rendered.stderr
-    everything = list(yaml.safe_load_all(rendered.stdout))
+    everything = rendered(folder)
     maps = {d["metadata"]["name"] for d in everything if d["kind"] == "ConfigMap"}
     (workers,) = (d for d in everything if d["kind"] in ("StatefulSet", "Deployment"))
     labels = workers["spec"]["template"]["metadata"]["labels"].items()
@@ -129,6 +127,35 @@ def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> No
     (container,) = workers["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"][0]["configMapRef"]["name"] in maps
     assert workers["spec"]["serviceName"] in {d["metadata"]["name"] for d in everything if d["kind"] == "Service"}
+
+
+def rendered(folder: Path) -> list[dict[str, Any]]:
+    answer = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(answer.stdout))
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl renders the kustomizations, and is not installed")
+@pytest.mark.parametrize("name", ["monitoring", "streams-monitoring"])
+@pytest.mark.slow
+def test_what_the_operator_collects_of_pods_has_the_job_that_the_alerts_ask_for(name: str) -> None:
+    documents = rendered(DEPLOY / "kubernetes" / name)
+    (monitor,) = (d["spec"] for d in documents if d["kind"] == "PodMonitor")
+    (pod,) = (d["spec"]["template"] for d in documents if d["kind"] in ("StatefulSet", "Deployment"))
+    labels = pod["metadata"]["labels"]
+    assert monitor["selector"]["matchLabels"].items() <= labels.items()
+    ports = {port["name"] for container in pod["spec"]["containers"] for port in container["ports"]}
+    assert {endpoint["port"] for endpoint in monitor["podMetricsEndpoints"]} <= ports
+    jobs = set(re.findall(r'job="([^"]*)"', (DEPLOY / "prometheus" / "rules.yml").read_text()))
+    assert jobs == {labels[monitor["jobLabel"]]}
+    allowed = [
+        port["port"] for d in documents if d["kind"] == "NetworkPolicy" for rule in d["spec"]["ingress"] for port in rule["ports"]
+    ]
+    assert len(allowed) == 2 and set(allowed) == {endpoint["port"] for endpoint in monitor["podMetricsEndpoints"]}
+
+
+def test_the_alerts_of_the_operator_are_those_of_the_file() -> None:
+    rule = yaml.safe_load((DEPLOY / "kubernetes/monitoring/prometheusrule.yaml").read_text())
+    assert rule["spec"] == yaml.safe_load((DEPLOY / "prometheus" / "rules.yml").read_text()), "scripts/prometheus_rule.py"
 
 
 def command_exists(words: list[str]) -> bool:

@@ -59,6 +59,14 @@ def test_what_the_source_has_lost_is_counted_as_far_as_it_is_known() -> None:
     assert (found["data-losses-total"], found["data-loss-records-total"]) == (2, 5)
 
 
+def test_losses_count_on_when_the_task_is_started_again() -> None:
+    metrics = Metrics(now=Clock())
+    running(metrics).record(Lost(5))
+    running(metrics).record(Lost(1))
+    found = of(metrics, "headrace-task", connector="c", task="0")
+    assert (found["data-losses-total"], found["data-loss-records-total"]) == (2, 6)
+
+
 def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
     metrics = Metrics(now=Clock())
     running(metrics).record(ModeChosen("realtime", "stream.mode=realtime"))

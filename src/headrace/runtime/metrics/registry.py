@@ -154,14 +154,14 @@ class Metrics:
 
     # ------------------------------------------------------------------------------------------------- from the runtime
     def task(self, connector: str, task: int, kind: str) -> TaskRecorder:
-        """Register a task ("source" or "sink") that is being started; returns a recorder whose counters begin at 0, except the
-        number of failures. A paused task keeps its recorder: in Kafka Connect it is the same task.
+        """Register a task ("source" or "sink") that is being started; returns a recorder whose counters begin at 0, except
+        those of failures and data losses. A paused task keeps its recorder: in Kafka Connect it is the same task.
         """
         with self._lock:
             before = self._tasks.get((connector, task))
             if before and before.state.status == "paused":
                 return before
-            state = TaskMetrics.new(kind, self._span, self._now(), before.state.failures if before else 0)
+            state = TaskMetrics.new(kind, self._span, self._now(), before.state if before else None)
             recorder = self._tasks[connector, task] = TaskRecorder(state, self._now)
             return recorder
 

@@ -62,10 +62,13 @@ class TaskMetrics:
     """Committed transactions that contain offsets."""
 
     @classmethod
-    def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskMetrics:
-        """A task that is just being started."""
+    def new(cls, kind: str, span: Span, now_ms: int, before: TaskMetrics | None = None) -> TaskMetrics:
+        """A task that is just being started. before: the same task until now, whose failures and data losses count on."""
         window, meter = Window(span), Meter(Window(span))
-        return cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms, failures=failures)
+        new = cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms)
+        if before is None:
+            return new
+        return replace(new, failures=before.failures, losses=before.losses, lost_records=before.lost_records)
 
     @property
     def stored(self) -> float:
