@@ -45,9 +45,8 @@ soak: setup
 docs: setup
 	@$(BIN)/python -m headrace.docs_pages docs
 
-# The site of docs/ in build/site. Its generator is no dependency of headrace or its tests (docs/decisions/0019-docs-site.md).
+# The site of docs/ in build/site (docs/decisions/0019-docs-site.md).
 docs-site: docs
-	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || $(BIN)/python -m pip install --quiet mkdocs-material==9.8.1
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Take the screenshots of the page again, and copy those that docs/ shows; look at them before they are committed.

@@ -181,15 +181,19 @@ def llms_text(directory: Path) -> str:
         "",
         "## Docs",
     ]
-    for file in sorted([*directory.glob("*.md"), *directory.glob("tutorials/*.md")]):
-        text = file.read_text(encoding="utf-8")
-        title = next((line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")), file.stem)
-        lines.append(f"- [{title}]({file.relative_to(directory).as_posix()}): {_first_sentence(text)}")
-    return "\n".join(lines) + "\n"
+    lines += [_llms_entry(file, directory) for file in sorted([*directory.glob("*.md"), *directory.glob("tutorials/*.md")])]
+    decisions = [_llms_entry(file, directory) for file in sorted(directory.glob("decisions/*.md"))]
+    return "\n".join([*lines, "", "## Decisions", *decisions]) + "\n"
+
+
+def _llms_entry(file: Path, directory: Path) -> str:
+    text = file.read_text(encoding="utf-8")
+    title = next((line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")), file.stem)
+    return f"- [{title}]({file.relative_to(directory).as_posix()}): {_first_sentence(text)}"
 
 
 def _first_sentence(text: str) -> str:
-    for block in text.split("\n\n"):
+    for block in re.sub(r"^#.*\n", "", text, flags=re.M).split("\n\n"):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block.split()))
         if plain and not re.match(r"[#|>!:-]|<!--|```|\d+\. ", plain):
             return re.split(r"(?<=[.!?]) |: (?=[-|] )", plain, maxsplit=1)[0].rstrip(":")  # not the list that it introduces

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.testing.worker import EmbeddedWorker
-from tests.browser import FLAGS, NO_BROWSER, browser_path
+from tests.browser import keep_picture, launched
 from tests.clusters import Cluster, record
 from tests.support import kept_logs, wait_until
 
@@ -21,21 +21,14 @@ if TYPE_CHECKING:
 WAIT_S = 120
 MEANT = ("status of 4", "Status Error Code 4", "htmx:sendError", "htmx:afterRequest", "net::ERR_FAILED")
 """What a browser reports of a request that is refused or lost, as some tests want it."""
-WIDE, NARROW, HIGHEST = 1280, 390, 1400
+WIDE, NARROW = 1280, 390
 CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    if (path := browser_path()) is None:
-        pytest.skip(NO_BROWSER)
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=WAIT_S * 1000)  # a stream starts in seconds, on a busy machine in many
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with launched(WAIT_S) as chromium:  # a stream starts in seconds, on a busy machine in many
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -85,13 +78,7 @@ def shot(request: pytest.FixtureRequest) -> Callable[..., None]:
     folder = Path(os.environ.get("HEADRACE_SCREENSHOTS") or request.config.rootpath / "build" / "page")
 
     def keep(page: Page, name: str, whole: bool = True) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{name}.png"
-        if whole and not page.locator("dialog[open]").count():  # what a dialog stands before ends with the window
-            width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-            page.screenshot(path=file, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": min(height, HIGHEST)})
-        else:
-            page.screenshot(path=file)
+        keep_picture(page, folder / f"{name}.png", whole)
 
     return keep
 
