@@ -12,7 +12,7 @@ LAYERS = (
     "registry", "avro", "json_schema", "protobuf", "connect_config",
     "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "dead_letters", "cluster", "rest",
     "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "error_pages",
-    "reference_pages", "docs_pages",
+    "metric_pages", "reference_pages", "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

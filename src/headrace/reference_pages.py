@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from headrace.error_pages import errors_page
-
-if TYPE_CHECKING:
-    from headrace.runtime.metrics import Metrics
+from headrace.metric_pages import metrics_page
 
 NOTICE = "<!-- Written by `python -m headrace.docs_pages` from the code; changes here are lost. -->\n"
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -24,7 +22,7 @@ def reference_pages() -> dict[str, str]:
     return {
         "reference-cli.md": cli_page(),
         "reference-rest.md": rest_page(),
-        "reference-metrics.md": metrics_page(),
+        "reference-metrics.md": metrics_page(NOTICE),
         "reference-types.md": types_page(NOTICE),
         "reference-errors.md": errors_page(NOTICE),
     }
@@ -123,52 +121,6 @@ def _schema(part: Mapping[str, Any]) -> str:
         reference = content.get("schema", {}).get("$ref", "")
         return f"`{reference.rpartition('/')[2]}`" if reference else ""
     return ""
-
-
-# ------------------------------------------------------------------------------------------------ metrics
-def metrics_page() -> str:
-    """Every metric of a worker, a source and a sink task, as Prometheus sees it in the two families of names."""
-    parts = [
-        "# List of metrics\n",
-        NOTICE,
-        "What they mean: [metrics](metrics.md).\n",
-        "| `names=kafka` | `names=strimzi` |",
-        "|---|---|",
-    ]
-    kafka, strimzi = _names("kafka"), _names("strimzi")
-    parts += [f"| `{first}` | `{second}` |" for first, second in sorted(zip(kafka, strimzi, strict=True))]
-    return "\n".join(parts) + "\n"
-
-
-def _names(scheme: str) -> list[str]:
-    """One name for each attribute, in the order of the measures."""
-    from headrace.rest.prometheus import render
-
-    metrics: dict[tuple[str, str], str] = {}
-    for measure in example_metrics().measures():
-        lines = render([measure], scheme, None)[0].decode().splitlines()
-        samples = [line for line in lines if not line.startswith(("#", "process_"))]
-        metrics.setdefault((measure.group, measure.name), re.split(r"[{ ]", samples[0], maxsplit=1)[0])
-    return list(metrics.values())
-
-
-def example_metrics() -> Metrics:
-    """What a worker measures that has a source and a sink task, which do nothing."""
-    from headrace.kafka.delivered_position import DeliveredPosition
-    from headrace.runtime.metrics import Metrics
-    from headrace.runtime.metrics.events import InFlight
-    from headrace.spark.feeds import LATENCY_BOUNDS_MS
-
-    metrics = Metrics()
-    for name, kind in (("a", "source"), ("b", "sink")):
-        metrics.connector(name, kind, "class", "1")
-        metrics.connector_state(name, "RUNNING")
-        recorder = metrics.task(name, 0, kind)
-        recorder.follow_positions(lambda: {"t-0": DeliveredPosition(0, 1)})
-        recorder.update_progress()
-        recorder.record(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
-        metrics.task_state(name, 0, "RUNNING")
-    return metrics
 
 
 # ------------------------------------------------------------------------------------------------ llms.txt

@@ -12,21 +12,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from prometheus_client.core import CollectorRegistry
-from prometheus_client.exposition import generate_latest
 
-from headrace.reference_pages import example_metrics
+from headrace.metric_pages import application_rows, worker_rows
 from headrace.rest.prometheus import render
-from headrace.streams.exposition import StreamsCollector
-from tests.streams.test_exposition import Instance
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 BOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
 RULES = DEPLOY / "prometheus" / "rules.yml"
 _NAME = re.compile(r"\b(?:kafka_connect|headrace|process)_\w+")
-OF_PARTITIONS = re.compile(r"kafka_connect_(mirror|plugins)_")
-"""Metrics of a task's own, which a mirror that runs shows (tests/mirror/test_dashboards.py)."""
-OF_GROUPS = re.compile(r"kafka_connect_connect_worker_rebalance_")
+_SELECTED = re.compile(r"\b((?:kafka_connect|headrace)_\w+)\{([^}]*)\}")
+_GROUPED = re.compile(r"\b(?:by|on) \(([\w, ]+)\)")
+OF_TARGETS = {"instance", "job"}
+"""The labels that Prometheus adds."""
 
 
 def expressions(board: Path) -> Iterator[str]:
@@ -55,17 +52,38 @@ def shown(text: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def known() -> set[str]:
-    """What a worker with a source and a sink, and an instance of a streams application, show."""
-    registry = CollectorRegistry()
-    registry.register(StreamsCollector("app", Instance()))
-    return shown(render(example_metrics().measures(), "kafka", None)[0].decode()) | shown(generate_latest(registry).decode())
+def labels() -> dict[str, set[str]]:
+    """The labels of each metric on the page of metrics, which tests compare with live workers and applications."""
+    known: dict[str, set[str]] = {}
+    for name, of_series in (*worker_rows(), *application_rows()):
+        known.setdefault(name, set()).update(of_series)
+    return known
 
 
-def test_every_metric_of_tasks_and_applications_exists(known: set[str]) -> None:
-    of_others = {name for name in used() if OF_PARTITIONS.match(name) or OF_GROUPS.match(name)}
-    assert len(used() - of_others) > 30
-    assert used() - of_others <= known
+def test_every_metric_that_boards_and_alerts_name_exists(labels: dict[str, set[str]]) -> None:
+    processes = shown(render([], "kafka", None)[0].decode())
+    assert len(used()) > 40
+    assert used() - processes <= labels.keys()
+
+
+def lacking(expression: str, others: set[str], labels: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """The labels by which an expression selects or groups, and `others`, that a metric in it has not."""
+    wanted = {(name, label) for name, text in _SELECTED.findall(expression) for label in re.findall(r"(\w+)\s*[=!]", text)}
+    grouped = {label for text in _GROUPED.findall(expression) for label in text.split(", ")} | others
+    wanted |= {(name, label) for name in names([expression]) & labels.keys() for label in grouped}
+    return {(name, label) for name, label in wanted if label not in labels.get(name, set()) | OF_TARGETS}
+
+
+def test_metrics_have_the_labels_by_which_boards_and_alerts_select_and_group(labels: dict[str, set[str]]) -> None:
+    rules = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    texts = [(r["expr"], set(re.findall(r"\$labels\.(\w+)", r["annotations"]["summary"]))) for r in rules]
+    for board in BOARDS:
+        panels = json.loads(board.read_text())["panels"]
+        texts += [(t["expr"], set(re.findall(r"\{\{(\w+)\}\}", t["legendFormat"]))) for p in panels for t in p["targets"]]
+    assert [(text, missing) for text, others in texts if (missing := lacking(text, others, labels))] == []
+    assert lacking('sum by (connector) (headrace_streams_active{topic="x"})', {"task"}, labels) == {
+        ("headrace_streams_active", label) for label in ("connector", "topic", "task")
+    }
 
 
 def test_mirrors_are_shown_and_watched_by_either_family_of_names() -> None:

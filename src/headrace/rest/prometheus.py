@@ -34,7 +34,7 @@ def render(measures: Iterable[Measure], scheme: str, accept: str | None) -> tupl
     encode, content_type = choose_encoder(accept or "")
     families: dict[str, Metric] = {}
     for measure in measures:
-        for name, labels, value in _samples(measure, scheme):
+        for name, labels, value in samples(measure, scheme):
             family = families.get(name) or families.setdefault(name, _family(name, measure))
             family.add_sample(name, dict(labels), value)
     registry = CollectorRegistry()
@@ -57,8 +57,8 @@ def _family(name: str, measure: Measure) -> Metric:
     return CounterMetricFamily(name, text) if measure.counter else GaugeMetricFamily(name, text)
 
 
-def _samples(measure: Measure, scheme: str) -> Iterator[Sample]:
-    """The samples of an attribute; a text is a label of one that is always 1."""
+def samples(measure: Measure, scheme: str) -> Iterator[Sample]:
+    """The samples of an attribute, in a scheme of SCHEMES; a text is a label of one that is always 1."""
     name, attribute = _name(measure, scheme), measure.name.replace("-", "_")
     if not isinstance(measure.value, str):
         yield name, measure.labels, measure.value

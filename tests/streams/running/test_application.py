@@ -9,17 +9,22 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from prometheus_client.core import Metric
+from prometheus_client.parser import text_string_to_metric_families
 
 from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.metric_pages import Row, application_rows, worker_rows
 from headrace.rest import RestServer
 from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.streams.exposition import StreamsCollector
 from headrace.streams.states import State
 from tests.clusters import record
 from tests.rest.conftest import Client, worker_config
@@ -39,6 +44,16 @@ def worker_rest() -> Iterator[Client]:
     server.stop()
 
 
+def scraped(worker: Client) -> Iterable[Metric]:
+    families = text_string_to_metric_families(httpx.get(f"http://{worker.address}/metrics").text)
+    return [family for family in families if not family.name.startswith("process_")]
+
+
+def rows(families: Iterable[Metric]) -> set[Row]:
+    """As on the page of metrics."""
+    return {(sample.name, tuple(sorted(sample.labels))) for family in families for sample in family.samples}
+
+
 def reported(worker: Client, application: str) -> dict[str, Any]:
     applications = worker("GET", "/headrace/streams").json["applications"]
     return next((report for report in applications if report["application"] == application), {"state": None})
@@ -55,7 +70,11 @@ def test_an_application_lives_reports_counts_and_goes_on_where_it_ended(make, wo
     store = streams.store("counts")
     assert (store.get("a"), store.get("none"), list(store.range("b", None))) == (2, None, [("b", 1), ("c", 1)])
     assert streams.metrics()["sub-topology-1"]["records"] == 4
+    assert rows(StreamsCollector(app.id, streams).collect()) == application_rows()
     wait_until(lambda: reported(worker_rest, app.id)["state"] == "RUNNING", WAIT_S, "a report")
+    in_worker = {row for row in worker_rows() if row[0].startswith("headrace_streams_")}
+    wait_until(lambda: rows(scraped(worker_rest)) >= in_worker, WAIT_S, "its metrics at the worker")
+    assert rows(scraped(worker_rest)) <= worker_rows()
     told = reported(worker_rest, app.id)
     assert (told["init"], told["problem"], told["topology"]) == ("ready", None, streams.topology.describe())
     assert {topic["name"] for topic in told["internal_topics"]} == {app.changelog, app.repartition}
