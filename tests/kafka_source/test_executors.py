@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import offsets_in
 from tests.kafka_source.test_transforms import SCHEMALESS, T
-from tests.process import WorkerProcess, children, is_alive, worker_properties
+from tests.process import WorkerProcess, children, is_alive, parent, worker_properties
 from tests.support import QUICK_JVM, seeds, wait_until
 
 PARTITIONS, EACH = 4, 25
@@ -85,3 +87,43 @@ def test_executors_read_change_and_write_the_records(
     (buried,) = destination.read(dead)
     assert (buried.key, buried.value) == (b"bad", b'{"n":"x"}')
     assert ("__connect.errors.offset", str(EACH).encode()) in [(key, value) for key, value in buried.headers]
+
+
+def test_what_a_killed_executor_has_committed_and_not_told_is_not_copied_again(
+    source: Cluster, destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
+) -> None:
+    topic, name, group = topic_name("told"), topic_name("mirror"), topic_name("cluster")
+    source.create(topic)
+    source.produce(topic, [record(value=b"told")])
+    config: dict[str, Any] = {
+        "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": source.bootstrap,
+        "source.topic.whitelist": topic, "destination.topics.prefix": f"{name}.",
+        "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
+        "transaction.boundary": "interval", "transaction.boundary.interval.ms": "2000",
+    }  # fmt: skip
+    properties = worker_properties(group, f"http://127.0.0.1:{free_port()}") | {
+        "bootstrap.servers": destination_broker.bootstrap, "exactly.once.source.support": "enabled",
+        "spark.master": "local-cluster[1,2,1024]", "spark.executor.memory": "1024m", "spark.executor.extraJavaOptions": QUICK_JVM,
+    }  # fmt: skip
+    copy, offsets = f"{name}.{topic}", f"{group}-offset"
+
+    def await_offset(offset: int) -> None:
+        wait_until(lambda: offsets_in(destination, offsets) == {f"{topic}:0": offset}, CONNECTOR_S, lambda: worker.errors)
+
+    with WorkerProcess(tmp_path, properties) as worker:
+        worker.await_ready().call("POST", "/connectors", {"name": name, "config": config})
+        await_offset(0)
+        (executor,) = executors(worker.process.pid)
+        driver = parent(Path(f"/proc/{executor}/stat"))
+        assert driver is not None
+        os.kill(driver, signal.SIGSTOP)  # nothing that the executor does from here on is told to it
+        try:
+            source.produce(topic, [record(value=b"%d" % n) for n in range(9)])
+            await_offset(9)
+            os.kill(executor, signal.SIGKILL)
+        finally:
+            os.kill(driver, signal.SIGCONT)
+        source.produce(topic, [record(value=b"after")])
+        await_offset(10)
+    values = [r.value for r in destination.read(copy, settled=True)]
+    assert values == [b"told", *(b"%d" % n for n in range(9)), b"after"]

@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 
 from headrace.errors import ConnectError
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
-from headrace.spark.feeds import Feed, FeedPartition, Target, Update
+from headrace.spark.feeds import Feed, FeedPartition, FencedId, Target, Update
 from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane, lane_tasks, plan_of
 from headrace.spark.plane import columns as lane_columns
+from headrace.spark.transactions import TaskTransactions
 from tests.clusters import Cluster, record
 from tests.support import captured_logs, wait_until
 
@@ -33,7 +34,7 @@ class Copy:
         feed = Feed(
             name=f"{self.target}-0",
             consumer=lane_consumer(more.pop("consumer", settings)),
-            producer=lane_producer(more.pop("producer", settings), None, transactions=False),
+            producer=lane_producer(more.pop("producer", settings), None, transactions="transactions" in more),
             partitions=[FeedPartition(self.source, 0, more.pop("offset", 0), self.source)],
             targets=[Target(self.target, 1, limit, True)] if more.pop("known", True) else [],
             **more,
@@ -98,6 +99,28 @@ def filled(source: Cluster, topic: str, count: int = 10) -> str:
     source.create(topic)
     source.produce(topic, [record(b"k", b"%d" % n) for n in range(count)])
     return topic
+
+
+def running_tasks(spark: SparkSession) -> list[int]:
+    """The ids of Spark's tasks that run."""
+    context: Any = spark.sparkContext
+    scala = context._jsc.sc()
+    tracker = scala.statusTracker()
+    found = []
+    for stage in list(tracker.getActiveStageIds()):
+        tasks = scala.statusStore().taskList(stage, tracker.getStageInfo(stage).get().currentAttemptId(), 100)
+        found += [tasks.apply(n) for n in range(tasks.size())]
+    return [task.taskId() for task in found if task.status() == "RUNNING"]
+
+
+def kill_tasks(spark: SparkSession) -> list[int]:
+    """Kill Spark's tasks, and return their ids."""
+    context: Any = spark.sparkContext
+    tasks = running_tasks(spark)
+    assert tasks
+    for task in tasks:
+        context._jsc.sc().killTaskAttempt(task, True, "the test")
+    return tasks
 
 
 def test_two_feeds_read_the_same_partition_each_in_a_lane_of_its_own(
@@ -188,26 +211,45 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
     topic = filled(source, topic_name("killed"), 100)
     one = copy(topic)
     one.until_copied(100)
-    context: Any = spark.sparkContext
-    scala = context._jsc.sc()
-
-    def running() -> list[int]:
-        tracker = scala.statusTracker()
-        found = []
-        for stage in list(tracker.getActiveStageIds()):
-            tasks = scala.statusStore().taskList(stage, tracker.getStageInfo(stage).get().currentAttemptId(), 100)
-            found += [tasks.apply(n) for n in range(tasks.size())]
-        return [task.taskId() for task in found if task.status() == "RUNNING"]
-
-    before = running()
-    assert before
-    for task in before:
-        scala.killTaskAttempt(task, True, "the test")
+    before = kill_tasks(spark)
     source.produce(topic, [record(b"k", b"%d" % n) for n in range(100, 200)])
     one.until_copied(200)
     assert one.values() == [b"%d" % n for n in range(200)], "each once, in order"
-    assert not set(before) & set(running())
+    assert not set(before) & set(running_tasks(spark))
     assert one.end().failure is None
+
+
+def fenced(spark: SparkSession, cluster: Cluster, name: str) -> FencedId:
+    transactions = TaskTransactions([name], {"bootstrap.servers": cluster.bootstrap})
+    transactions.fence(spark)
+    return transactions.first
+
+
+def test_with_transactions_a_killed_task_of_spark_ends_its_feeds_whose_offsets_are_read_again(
+    spark: SparkSession, source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("killed"), 100)
+    one = copy(topic, transactions=fenced(spark, source, topic_name("id")))
+    one.until_copied(100)
+    kill_tasks(spark)
+    failed = one.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert failed.java_class == "org.apache.kafka.common.errors.ProducerFencedException"
+    assert "came in between" in failed.message
+
+
+def test_with_transactions_nothing_is_written_from_offsets_that_another_owner_of_the_id_may_have_passed(
+    spark: SparkSession, source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic, name = filled(source, topic_name("owned")), topic_name("id")
+    late = fenced(spark, source, name)
+    newer = copy(topic, transactions=fenced(spark, source, name))
+    newer.until_copied(10)
+    older = copy(topic, transactions=late)
+    failed = older.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert failed.java_class == "org.apache.kafka.common.errors.ProducerFencedException"
+    assert older.values() == []
 
 
 def test_a_plan_that_does_not_go_record_by_record_is_named(spark: SparkSession) -> None:

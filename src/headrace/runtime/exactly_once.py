@@ -22,7 +22,7 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import failure
-from headrace.spark.feeds import OffsetTemplate
+from headrace.spark.feeds import FencedId, OffsetTemplate
 from headrace.spark.transactions import CoveredRecords, Entry, TaskTransactions, Written
 
 log = structlog.get_logger(__name__)
@@ -92,9 +92,9 @@ class ExactlyOnce:
         self._begun, self._expired = False, 0
 
     @property
-    def transactional_id(self) -> str:
-        """Of the task's producer: Kafka Connect's."""
-        return self._transactions.id
+    def fenced_id(self) -> FencedId:
+        """The transactional id of the task's producer, which is Kafka Connect's, as `begin` has fenced it."""
+        return self._transactions.first
 
     def fence_zombies(self) -> None:
         """Wait until tasks of earlier generations are fenced. Raises RetriableError."""

@@ -17,12 +17,13 @@ import structlog
 
 from headrace.config.client_options import client_value
 from headrace.connectors.feed import FeedOwner, FeedSource
-from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.retry import common_moment
 from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
+from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
@@ -30,7 +31,7 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord, Tolerance
 from headrace.runtime.topic_watch import CHECK_S as TOPIC_CHECK_S
-from headrace.spark import failure, feeds, large_records, plane
+from headrace.spark import feeds, plane
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.feeds import Feed, FeedPartition, Update
 from headrace.spark.plane import DataPlane, Handle
@@ -72,9 +73,21 @@ class SmallerBatchesError(Exception):
 
 
 class FeedRun:
-    """Runs the feed of a task in a lane; `batches` counts how often offsets were stored."""
+    """Runs the feed of a task in a lane.
 
-    def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
+    `batches` counts how often offsets were stored; `batch_bytes` is the largest batch that all topics accept, None: no topic
+    accepts less than is configured.
+    """
+
+    def __init__(
+        self,
+        needs: FeedDependencies,
+        source: FeedSource,
+        routing: Routing,
+        plans: FeedPlans,
+        batch_bytes: int | None = None,
+    ) -> None:
+        """batch_bytes: of the run before."""
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._descriptions: dict[str, DestinationTopic] = {}
         self._schemas = FeedSchemas(plans, self._wake)
@@ -82,7 +95,7 @@ class FeedRun:
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
         self._counts = feeds.FeedCounts()
-        self._batch_bytes: int | None = None  # the largest batch that all topics accept, if it is less than configured
+        self.batch_bytes = batch_bytes
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
@@ -102,6 +115,8 @@ class FeedRun:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
                 self._drain(handle)
+                if self._needs.exactly is not None:  # offsets are read again behind a fence of the transactional id
+                    return self._store()
                 self._schemas.wait_until_idle()
                 plan = self._plans.latest()
             finally:
@@ -123,7 +138,7 @@ class FeedRun:
     def _feed(self) -> Feed:
         needs, exactly = self._needs, self._needs.exactly
         self._ensure_dead_letters()
-        producer = lane_producer(needs.producer, self._batch_bytes, transactions=exactly is not None)
+        producer = lane_producer(needs.producer, self.batch_bytes, transactions=exactly is not None)
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
@@ -146,7 +161,7 @@ class FeedRun:
             files=source.files,
             file=needs.file,
             letter_producer=letter_producer,
-            transactional_id=exactly.transactional_id if exactly else None,
+            transactions=exactly.fenced_id if exactly else None,
             commit_ms=task.context.interval_ms or 0,
         )
 
@@ -297,9 +312,9 @@ class FeedRun:
     def _check_batch_size(self, description: DestinationTopic) -> None:
         """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
         limit = description.max_message_bytes or KAFKA_BATCH_BYTES
-        current = lane_producer(self._needs.producer, self._batch_bytes, transactions=False)["batch.size"]
+        current = lane_producer(self._needs.producer, self.batch_bytes, transactions=False)["batch.size"]
         if limit < int(current):
-            self._batch_bytes = limit
+            self.batch_bytes = limit
             raise SmallerBatchesError
 
     def _target(self, topic: str) -> feeds.Target:
@@ -368,30 +383,7 @@ class FeedRun:
             log_failed([record], self._needs.tolerance)
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             raise record.error()
-        raise self._error(feed_failure)
-
-    def _error(self, feed_failure: feeds.FeedFailure) -> HeadraceError:
-        if feed_failure.kind == "large" and feed_failure.target is not None:
-            return self._too_large(feed_failure, feed_failure.target)
-        cause = failure.Cause(feed_failure.java_class, feed_failure.message)
-        words = feed_failure.message.splitlines()[0] if feed_failure.message else feed_failure.java_class
-        where = f" ({feed_failure.place})" if feed_failure.place else ""
-        if feed_failure.target is not None:
-            text = f"Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
-        else:
-            text = f"Records could not be copied{where}: {words}"
-        error = RetriableError(text) if failure.is_retriable_cause(cause) else ConnectError(text)
-        error.__cause__ = failure.SparkError(cause)
-        return error
-
-    def _too_large(self, feed_failure: feeds.FeedFailure, topic: str) -> HeadraceError:
-        before = self._descriptions[topic].max_message_bytes or 0 if topic in self._descriptions else 0
-        now = self._needs.ports.look_up(topic)
-        if (now.max_message_bytes or 0) > before:
-            return RetriableError(f"max.message.bytes of topic '{topic}' was raised to {now.max_message_bytes}.")
-        parts = "key, value and headers" if feed_failure.message else "key and value"  # refused by the broker, or by the producer
-        record = large_records.LargeRecord(f"{feed_failure.size} bytes of {parts}", topic, feed_failure.place or "")
-        return large_records.too_large(record, feed_failure.message) if feed_failure.message else large_records.too_large(record)
+        raise feed_error(feed_failure, self._descriptions, self._needs.ports.look_up)
 
 
 def summary(ends: Mapping[Partition, int]) -> str:

@@ -64,6 +64,7 @@ class WorkerSourceTask:
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: QueryRun | FeedRun | FeedBatches | None = None
         self._ended_feed_batches = 0  # `batches` of feeds that have ended
+        self._batch_bytes: int | None = None  # `batch_bytes` of the last feed
         self._mode: StreamMode | None = None  # that was reported last
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
         # The partitions of a polling task, and their stored offsets.
@@ -192,14 +193,17 @@ class WorkerSourceTask:
                 stopping=self._stopping,
                 exactly=needs.exactly,
             )
-            run = FeedRun(needs_of_run, source, routing(self._plan.stages, source), plans)
+            run = FeedRun(needs_of_run, source, routing(self._plan.stages, source), plans, self._batch_bytes)
         self._run = run
         try:
             if not self._stopping.is_set():
                 run.run(spark, plan)
         finally:
             self._ended_feed_batches += run.batches
+            self._batch_bytes = run.batch_bytes if isinstance(run, FeedRun) else None
             self._run = None
+            if self._needs.exactly is not None:
+                self._needs.exactly.end()  # a fence is for one producer
         return 0.0
 
     def _report_mode(self, mode: StreamMode) -> None:

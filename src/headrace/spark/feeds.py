@@ -59,6 +59,18 @@ class Target:
 
 
 @dataclass(frozen=True)
+class FencedId:
+    """A transactional id, and the producer id and epoch that the brokers gave the fence after which offsets were read.
+
+    Only the next producer with this id may write: after any other one the offsets may be old.
+    """
+
+    id: str
+    producer_id: int
+    epoch: int
+
+
+@dataclass(frozen=True)
 class Feed:
     """The definition of a feed, for a lane."""
 
@@ -83,7 +95,7 @@ class Feed:
     """File that gets the records as lines, empty: standard output; None: they are written to topics."""
     letter_producer: Mapping[str, str] | None = None
     """Java settings of the producer of dead letters, also of the record that fails the feed; None: `producer` writes them."""
-    transactional_id: str | None = None
+    transactions: FencedId | None = None
     """With exactly once: the transactional id of its producer."""
     commit_ms: int = 0
     """With exactly once: how long a transaction gathers records, in ms; 0: while there are records to read, but not for long."""
@@ -193,9 +205,10 @@ def feed_json(feed: Feed) -> str:
         for p in feed.partitions
     ]
     targets = [asdict(target) for target in feed.targets]
-    plain = ("name", "tolerates", "letters", "files", "file", "transactional_id", "commit_ms")
+    plain = ("name", "tolerates", "letters", "files", "file", "commit_ms")
     values = {name: getattr(feed, name) for name in plain}
     clients = {name: None if (client := getattr(feed, name)) is None else dict(client) for name in _CLIENTS}
+    values["transactions"] = asdict(feed.transactions) if feed.transactions else None
     return json.dumps({**values, **clients, "partitions": partitions, "targets": targets})
 
 

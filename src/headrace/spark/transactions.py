@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import Type, parse_type
 from headrace.spark import failure
+from headrace.spark.feeds import FencedId
 from headrace.spark.kafka import INTERCEPTOR, ONE_REQUEST, ORIGIN
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ class TaskTransactions:
         self._producers: list[tuple[int, int]] = []
 
     @property
-    def id(self) -> str:
-        """The first of the ids."""
-        return self._ids[0]
+    def first(self) -> FencedId:
+        """The first of the ids, for a producer of a lane; call `fence` before each."""
+        return FencedId(self._ids[0], *self._producers[0])
 
     def fence(self, spark: SparkSession) -> None:
         """Initialize transactions: earlier producers with these ids are fenced, and their open transactions are aborted.

@@ -14,6 +14,7 @@ import java.util.Map;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.FenceProducersResult;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.internals.ProducerIdAndEpoch;
@@ -22,8 +23,8 @@ import org.apache.kafka.common.utils.internals.ProducerIdAndEpoch;
  * The transactional producers of this JVM, by transactional id, kept from batch to batch.
  *
  * <p>A transactional id is initialized in two places only: by the driver, which fences off whoever had it before, then reads the
- * stored offsets; and here, by the executor that is the first to write for it. The latter must be the very next one after the former:
- * if another owner of the id came in between, what the driver read is no longer true, and nothing may be written.
+ * stored offsets; and by {@link #begin}, in the process that is the first to write for it. The latter must be the very next one after
+ * the former: if another owner of the id came in between, what the driver read is no longer true, and nothing may be written.
  */
 public final class Transactions {
     private static final long IDLE_MS = 600000L; // Spark's own time-out for producers that nobody uses
@@ -108,11 +109,7 @@ public final class Transactions {
         made.producer = new KafkaProducer(settings, new ByteArraySerializer(), new ByteArraySerializer());
         boolean ready = false;
         try {
-            made.producer.initTransactions();
-            ProducerIdAndEpoch now = known(made.producer);
-            if (now.producerId != producerId || now.epoch != epoch + 1) {
-                throw new ProducerFencedException("Another owner of the transactional id " + id + " came in between");
-            }
+            ProducerIdAndEpoch now = begin(made.producer, id, producerId, epoch);
             made.producerId = now.producerId;
             made.epoch = now.epoch;
             ready = true;
@@ -125,6 +122,21 @@ public final class Transactions {
             HELD.put(id, made);
         }
         return made;
+    }
+
+    /**
+     * Initialize the transactions of a producer; blocks.
+     *
+     * @param producerId with {@code epoch}: of the {@link #fence} after which the stored offsets were read
+     * @throws ProducerFencedException if another owner of the id came after that; those offsets may be old then
+     */
+    public static ProducerIdAndEpoch begin(Producer<byte[], byte[]> producer, String id, long producerId, int epoch) throws Exception {
+        producer.initTransactions();
+        ProducerIdAndEpoch now = known(producer);
+        if (now.producerId != producerId || now.epoch != epoch + 1) {
+            throw new ProducerFencedException("Another owner of the transactional id " + id + " came in between");
+        }
+        return now;
     }
 
     /** After a batch: kept for the next one, or closed if it failed. */
@@ -168,7 +180,7 @@ public final class Transactions {
     }
 
     /** No public method returns it; the version of kafka-clients is pinned in ivy.xml. */
-    private static ProducerIdAndEpoch known(KafkaProducer producer) throws Exception {
+    private static ProducerIdAndEpoch known(Producer<byte[], byte[]> producer) throws Exception {
         Field field = KafkaProducer.class.getDeclaredField("transactionManager");
         field.setAccessible(true);
         Object manager = field.get(producer);

@@ -29,15 +29,16 @@ final class FeedJson {
         for (JsonNode partition : feed.get("partitions")) {
             partitions.add(partition(partition));
         }
-        JsonNode id = feed.get("transactional_id");
+        JsonNode owner = feed.get("transactions");
+        FeedSpec.Transactions transactions = owner.isNull() ? null
+            : new FeedSpec.Transactions(owner.get("id").asText(), owner.get("producer_id").asLong(), owner.get("epoch").asInt());
         FeedSpec.Settings settings = new FeedSpec.Settings(texts(feed.get("consumer")), texts(feed.get("producer")),
             feed.get("files").asBoolean());
         JsonNode letterProducer = feed.get("letter_producer");
         JsonNode file = feed.get("file");
         return new FeedSpec(number, 0, feed.get("name").asText(), settings, partitions, chain, targets, feed.get("tolerates").asBoolean(),
             feed.get("letters").asBoolean(), file.isNull() ? null : file.asText(),
-            letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
-            feed.get("commit_ms").asLong());
+            letterProducer.isNull() ? null : texts(letterProducer), transactions, feed.get("commit_ms").asLong());
     }
 
     static Target target(String text) throws JsonProcessingException {

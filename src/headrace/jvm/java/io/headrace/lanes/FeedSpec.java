@@ -19,12 +19,12 @@ import java.util.Map;
  * @param file where its lines go, empty: to the standard output; null: its records go to topics
  * @param letterProducer settings of the producer of dead letters, that of a record which ends the feed among them; null: they are
  *     written as other records are
- * @param transactionalId with exactly once: of its producer; else null
+ * @param transactions with exactly once: of its producer; else null
  * @param commitMs with exactly once: how long a transaction gathers records, 0: no longer than there are records to read
  */
 record FeedSpec(
     long feed, int part, String name, Settings settings, List<Partition> partitions, ChainPlan chain, Map<String, Target> targets,
-    boolean tolerates, boolean letters, String file, Map<String, String> letterProducer, String transactionalId, long commitMs
+    boolean tolerates, boolean letters, String file, Map<String, String> letterProducer, Transactions transactions, long commitMs
 ) implements Serializable {
     /**
      * The settings of a lane's clients, under Kafka's names; lanes are shared by all feeds with equal ones.
@@ -33,18 +33,25 @@ record FeedSpec(
      */
     record Settings(Map<String, String> consumer, Map<String, String> producer, boolean files) implements Serializable { }
 
+    /**
+     * Who may write with a transactional id.
+     *
+     * @param producerId with {@code epoch}: what the brokers gave the fence after which the feed's offsets were read
+     */
+    record Transactions(String id, long producerId, int epoch) implements Serializable { }
+
     FeedSpec with(int newPart, List<Partition> newPartitions) {
         return new FeedSpec(feed, newPart, name, settings, newPartitions, chain, targets, tolerates, letters, file, letterProducer,
-            transactionalId, commitMs);
+            transactions, commitMs);
     }
 
     FeedSpec with(Map<String, Target> newTargets) {
         return new FeedSpec(feed, part, name, settings, partitions, chain, newTargets, tolerates, letters, file, letterProducer,
-            transactionalId, commitMs);
+            transactions, commitMs);
     }
 
     FeedSpec with(ChainPlan newChain) {
         return new FeedSpec(feed, part, name, settings, partitions, newChain, targets, tolerates, letters, file, letterProducer,
-            transactionalId, commitMs);
+            transactions, commitMs);
     }
 }

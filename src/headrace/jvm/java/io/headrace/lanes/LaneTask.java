@@ -219,7 +219,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             void prepare(Lane lane) {
                 Transaction transaction = null;
                 try {
-                    transaction = spec.transactionalId() == null ? null : new Transaction(spec, threads);
+                    transaction = spec.transactions() == null ? null : new Transaction(spec, threads);
                     FeedPart made = new FeedPart(spec, spec.chain().open(), lane,
                         transaction != null ? transaction.producer : spec.file() != null ? null : lane.producer(), transaction);
                     if (transaction != null) {

@@ -121,7 +121,7 @@ public final class Plane {
             FeedSpec whole = FeedJson.spec(++nextFeed, json, chain);
             PlacedFeed feed = new PlacedFeed();
             feeds.put(whole.feed(), feed);
-            int mostTasks = whole.transactionalId() == null ? tasks.length : 1; // one producer, one lane
+            int mostTasks = whole.transactions() == null ? tasks.length : 1; // one producer, one lane
             placement.place(whole.feed(), whole.settings(), whole.partitions(), mostTasks).forEach((lane, partitions) -> {
                 FeedSpec spec = whole.with(feed.parts.size(), partitions);
                 feed.parts.add(new PlacedFeed.Part(spec, lane));

@@ -1,5 +1,6 @@
 package io.headrace.lanes;
 
+import io.headrace.Transactions;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
@@ -28,17 +29,24 @@ final class Transaction {
     private volatile boolean committing;
     private volatile boolean closed;
 
-    /** Fences off who had the transactional id before; blocks. @param threads commits on one of these */
-    Transaction(FeedSpec spec, Executor threads) {
+    /**
+     * Begins to write with the feed's transactional id; blocks.
+     *
+     * @param threads commits on one of these
+     * @throws org.apache.kafka.common.errors.ProducerFencedException if the feed's offsets may be older than what has been committed:
+     *     the lane before, or another worker, has had the id since they were read
+     */
+    Transaction(FeedSpec spec, Executor threads) throws Exception {
+        FeedSpec.Transactions owner = spec.transactions();
         Map<String, Object> config = new HashMap<>(spec.settings().producer());
-        config.put("transactional.id", spec.transactionalId());
+        config.put("transactional.id", owner.id());
         config.put("enable.idempotence", "true");
         config.putIfAbsent("client.id", "headrace-" + spec.name());
         this.threads = threads;
         this.producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
         try {
-            producer.initTransactions();
-        } catch (RuntimeException e) {
+            Transactions.begin(producer, owner.id(), owner.producerId(), owner.epoch());
+        } catch (Exception e) {
             producer.close(Duration.ZERO);
             throw e;
         }
