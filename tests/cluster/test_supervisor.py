@@ -70,6 +70,8 @@ class Supervised:
         self.leader_away = 0
         self.refusal: Exception | None = None
         self.started, self.stopped = 0, 0
+        self.may_stop = threading.Event()
+        self.may_stop.set()
         self.context: Any = None
         self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
@@ -86,6 +88,7 @@ class Supervised:
         return RunningConnector(instance, "1", "T", Resolver().resolve(config))
 
     def _stop(self) -> None:
+        self.may_stop.wait(120)
         self.stopped += 1
 
     def _submit(self, _name: str, configs: list[dict[str, str]]) -> None:
@@ -131,6 +134,18 @@ def test_a_connector_that_fails_while_it_runs_is_stopped_and_says_why(supervised
     assert supervised.stopped == 1
 
 
+def test_who_waits_for_a_connector_that_is_deleted_is_answered(supervised: Supervised) -> None:
+    supervised.supervisor.start()
+    supervised.reaches("RUNNING")
+    supervised.may_stop.clear()
+    supervised.supervisor.remove(True)
+    restart, converged = Restart(connector=True), supervised.supervisor.release_parts()
+    supervised.supervisor.restart(restart)
+    supervised.may_stop.set()
+    assert converged.wait(120) and restart.done.wait(120)
+    assert (supervised.started, supervised.state()) == (1, None)
+
+
 def test_task_configurations_wait_for_a_leader(supervised: Supervised) -> None:
     supervised.leader_away, supervised.want = 2, replace(RUNNING, tasks=[])
     supervised.supervisor.start()
@@ -162,9 +177,9 @@ class Reports(StatusReporter):
 
     states: tuple[str, ...] = ()
 
-    def connector(self, name: str, state: str, version: str | None, error: Any = None) -> None:
+    def connector(self, name: str, state: str, version: str | None, error: Any = None, *, asked: bool = False) -> None:
         self.states = (*self.states, state)
-        super().connector(name, state, version, error)
+        super().connector(name, state, version, error, asked=asked)
 
 
 def test_a_start_that_never_returns_ends_when_the_connector_is_paused(tmp_path: Path) -> None:

@@ -110,6 +110,14 @@ def test_topics_are_created_by_the_rules_of_their_group(connector: Create, clust
     assert cluster.admin.topic_configs(topic, own_only=True) == {"retention.ms": "86400000"}
 
 
+def test_topics_are_created_by_the_first_rule_that_matches(connector: Create, cluster: Cluster, topic: str):
+    rules = {"topic.creation": "own,all", "topic.creation.own.regex": f"{topic}", "topic.creation.own.partitions": "2"}
+    connector(COUNTING, topic=topic, records="1", **rules, **{"topic.creation.all.regex": ".*"})
+    records_of(cluster, topic, 1)
+    created = cluster.admin.describe(topic)
+    assert created is not None and len(created.partitions) == 2
+
+
 def test_each_task_has_its_configuration_and_resumes_from_its_offset(
     connector: Create, cluster: Cluster, topic: str, journal: Path
 ):

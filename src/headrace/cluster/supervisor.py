@@ -58,6 +58,7 @@ class Supervisor:
         self._leader_backoff = Backoff(0.25, 60.0)  # as in Kafka Connect
         self._thread = threading.Thread(target=self._main, name=f"supervisor-{name}", daemon=True)
         self.ended = threading.Event()
+        self._awaited = set[threading.Event]()  # of queued steps
 
     # ------------------------------------------------------------------------------------------- from other threads
     def start(self) -> None:
@@ -78,14 +79,14 @@ class Supervisor:
         if context is not None and (desired is None or not desired.connector_here):
             context.stopping.set()  # a start that waits for its source must not delay the rebalance
         converged = threading.Event()
-        self._queue.put(partial(self._converge_and_signal, converged))
+        self._put_awaited(partial(self._converge_and_signal, converged), converged)
         return converged
 
     def restart(self, request: Restart) -> None:
         """Queue a restart request, and end a call of the connector that the request is for."""
         if request.connector:
             self._end_call()
-        self._queue.put(partial(self._restart, request))
+        self._put_awaited(partial(self._restart, request), request.done)
 
     def remove(self, connector_here: bool) -> None:
         """Remove all parts of a deleted connector, even if another one of its name was created meanwhile.
@@ -100,6 +101,13 @@ class Supervisor:
         if self._context is not None:
             self._context.stopping.set()
         self._queue.put(None)
+
+    def _put_awaited(self, step: Callable[[], None], done: threading.Event) -> None:
+        """Queue a step that sets `done`, which is also set if the supervisor ends before: a new one starts everything anyway."""
+        self._awaited.add(done)
+        self._queue.put(step)
+        if self.ended.is_set():
+            done.set()
 
     def _end_call(self) -> None:
         """Have the connector return from a call that may take for ever, a start or the generation of task configurations."""
@@ -126,12 +134,15 @@ class Supervisor:
             self._tasks.stop()
             self._release_connector()
             self.ended.set()
+        for done in self._awaited.copy():
+            done.set()
         self._on_end(self.name)
 
     def _converge_and_signal(self, converged: threading.Event) -> None:
         try:
             self._converge()
         finally:
+            self._awaited.discard(converged)
             converged.set()
 
     def _converge(self) -> None:
@@ -251,6 +262,7 @@ class Supervisor:
             self._tasks.restart(request.tasks, request.announce)
             self._converge()
         finally:
+            self._awaited.discard(request.done)
             request.done.set()
 
     def _remove(self, connector_here: bool) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from headrace import plugins
 from headrace.config.prefixes import under
 from headrace.connect_config.engine import heap
+from headrace.connect_config.topic_creation import RULES
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedClients
@@ -75,12 +76,12 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
 def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients] | None:
     """The conversion and clients of a source task run by Kafka Connect's own classes; None if its records need Spark.
 
-    Spark is needed for headrace's transforms and converters, for dead letters, which Kafka Connect does not have for sources,
-    and for transactions. Parameters as for `plan_polled`.
+    Spark is needed for headrace's transforms and converters, for transactions, and for dead letters of sources and rules for new
+    topics, which Kafka Connect does not have. Parameters as for `plan_polled`.
     """
     converters = _converters(config, worker)
     in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
-    if worker.exactly_once_enabled or plan.tolerance.dead_letters or not in_java:
+    if worker.exactly_once_enabled or plan.tolerance.dead_letters or config.get(RULES.name) or not in_java:
         return None
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages = [_stage(stage, config) for stage in plan.stages]
