@@ -6,7 +6,7 @@ import os
 import socketserver
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import AF_UNIX, SOCK_STREAM, socket
@@ -15,14 +15,14 @@ from tests.spark_formats.conftest import Sql
 
 
 @contextmanager
-def answering(place: Path, sql: Sql) -> Iterator[None]:
-    """Run the statements of this program, one after the other, while the context lasts."""
+def answering(place: Path, sql_in: Callable[[str], Sql]) -> Iterator[None]:
+    """Run the statements of this program, one after the other, while the context lasts. sql_in: runs them in a database."""
 
     class Statement(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            text = self.rfile.read().decode()
+            database, _, text = self.rfile.read().decode().partition("\n")
             try:
-                answer = "\n".join("|".join(map(str, row)) for row in sql(text))
+                answer = "\n".join("|".join(map(str, row)) for row in sql_in(database)(text))
             except Exception as error:
                 answer = f"ERROR: {error}"
             self.wfile.write(answer.encode())
@@ -34,10 +34,12 @@ def answering(place: Path, sql: Sql) -> Iterator[None]:
 
 
 def main() -> int:
-    """`psql … -c <statements>`."""
+    """`psql [-d <database>] -c <statements>`."""
+    words = sys.argv
+    database = words[words.index("-d") + 1] if "-d" in words else os.environ["PGDATABASE"]
     with socket(AF_UNIX, SOCK_STREAM) as asking:
         asking.connect(os.environ["PSQL_SOCKET"])
-        asking.sendall(sys.argv[sys.argv.index("-c") + 1].encode())
+        asking.sendall(f"{database}\n{words[words.index('-c') + 1]}".encode())
         asking.shutdown(1)
         answer = b"".join(iter(lambda: asking.recv(4096), b"")).decode()
     print(answer)

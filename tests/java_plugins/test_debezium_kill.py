@@ -75,7 +75,7 @@ def runs(
         props |= {"bootstrap.servers": destination_broker.bootstrap, "exactly.once.source.support": support}
         props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load"}
         worker = WorkerProcess(tmp_path_factory.mktemp(support), props)
-        return killed_twice(worker, prefix, destination, postgres, statements(postgres, spark))
+        return killed_twice(worker, prefix, destination, postgres, statements(postgres.url, spark))
 
     with at_once(run, selected(request, "support"), 2) as futures:
         yield futures

@@ -24,14 +24,14 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def sql(postgres: Postgres, spark: SparkSession) -> Sql:
-    return statements(postgres, spark)
+    return statements(postgres.url, spark)
 
 
-def statements(postgres: Postgres, spark: SparkSession) -> Sql:
+def statements(url: str, spark: SparkSession) -> Sql:
     """Runs statements, separated by `;`, and gives the rows of a query."""
 
     def run(text: str) -> list[tuple[Any, ...]]:
-        database = Database(spark, {"url": postgres.url, "user": "postgres"})
+        database = Database(spark, {"url": url, "user": "postgres"})
         if text.lower().startswith("select"):
             return [tuple(row) for row in database.table(f"({text}) q").collect()]
         with database.transaction() as transaction:
