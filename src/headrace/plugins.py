@@ -56,6 +56,8 @@ _ORDER = {kind: number for number, kind in enumerate(Kind)}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
 _DOTTED: dict[str, type[Any] | None] = {}  # what `dotted` has given last
 _REMEMBERED = 1024
+NO_VERSION = "undefined"
+"""The version of a class that has none (Kafka's PluginDesc.UNDEFINED_VERSION)."""
 _JAVA: list[type[Any]] = []  # of plugin.path, the versions of a class in ascending order
 
 
@@ -214,5 +216,5 @@ def _imported(name: str) -> type[Any] | None:
         return None
     if getattr(cls, "plugin_kind", None) in _OWN and "plugin_name" not in vars(cls):
         cls.plugin_name, cls.plugin_aliases = name, set()  # type: ignore[attr-defined]
-        cls.version = getattr(cls, "version", None) or "undefined"  # type: ignore[attr-defined]
+        cls.version = getattr(cls, "version", None) or NO_VERSION  # type: ignore[attr-defined]
     return cls

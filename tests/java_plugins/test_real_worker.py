@@ -17,7 +17,7 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.conformance.test_interoperability import KafkaConnect
 from tests.deployed import CONNECTOR_S
-from tests.java_plugins.archives import COUNTING, IS_ODD, JOURNAL, LABEL, PLAIN, SHOUT
+from tests.java_plugins.archives import COUNTING, IS_ODD, JOURNAL, LABEL, PLAIN, SHOUT, THROWING_VERSION
 from tests.java_plugins.conftest import CREATION, WORKERS_CONVERTERS
 from tests.java_plugins.test_debezium import CONNECTOR as DEBEZIUM
 from tests.java_plugins.test_source import lines
@@ -112,6 +112,28 @@ def test_validations_are_equal_entry_by_entry(java_worker: EmbeddedWorker, real:
         names = {name for name in theirs.keys() | (ours.keys() - COMMON) if theirs.get(name) != ours.get(name)}
         different |= {(number, name): (ours.get(name), theirs.get(name)) for name in names}
     assert not different
+
+
+def listed(worker: KafkaConnect | EmbeddedWorker) -> list[dict[str, str]]:
+    """What is listed of the plugins that are compiled for these tests: each of them is in a manifest."""
+    every = worker.call("GET", "/connector-plugins?connectorsOnly=false")
+    found = [plugin for plugin in every if plugin["class"].startswith("org.example.")]
+    return sorted(found, key=lambda plugin: (plugin["class"], plugin["type"], plugin.get("version", "")))
+
+
+def test_plugins_are_listed_equal(java_worker: EmbeddedWorker, real: KafkaConnect):
+    ours, theirs = listed(java_worker), listed(real)
+    assert ours == theirs
+    assert {"class": THROWING_VERSION, "type": "source"} in ours  # without a version
+
+
+@pytest.mark.parametrize("cls", [COUNTING, JOURNAL, DEBEZIUM, SHOUT, IS_ODD, PLAIN, LABEL])
+def test_the_options_of_a_class_are_listed_equal(java_worker: EmbeddedWorker, real: KafkaConnect, cls: str):
+    def options(worker: KafkaConnect | EmbeddedWorker) -> list[dict[str, Any]]:
+        listed = worker.call("GET", f"/connector-plugins/{cls}/config")
+        return [option for option in listed if option["name"] not in COMMON and not option["name"].startswith("connector.engine")]
+
+    assert options(java_worker) == options(real)
 
 
 @dataclass(frozen=True)

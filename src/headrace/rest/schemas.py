@@ -63,7 +63,7 @@ _OWN_TASK = {
 }
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
-_VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
+_VERSION = _object({"class": _TEXT, "type": _TEXT}, {"version": _TEXT})
 _BYTES: Schema = {
     "description": "The text of the bytes, or them in base64, or null for none.",
     "anyOf": [_TEXT_OR_NULL, _object({"base64": _TEXT})],

@@ -33,7 +33,12 @@ def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Q
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHER_KINDS
     classes = [cls for kind in kinds for cls in plugins.every(kind)]
-    return responses.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in classes])
+    return responses.ok([_listed(cls) for cls in classes])
+
+
+def _listed(cls: type[Any]) -> dict[str, Any]:
+    version = {} if cls.version == plugins.NO_VERSION else {"version": cls.version}  # as Kafka Connect does
+    return {"class": cls.plugin_name, "type": cls.plugin_kind, **version}
 
 
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
