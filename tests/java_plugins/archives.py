@@ -33,7 +33,7 @@ SOURCE, SINK = "connect.source.SourceConnector", "connect.sink.SinkConnector"
 PROVIDER, VAULT = "common.config.provider.ConfigProvider", "org.example.Vault"
 DESCRIBE, LABEL = "org.example.Describe", "org.example.Label"
 CHAIN = {
-    "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
+    "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}\norg.example.ThrowingConstructor",
     "connect.transforms.predicates.Predicate": IS_ODD,
     "connect.storage.Converter": f"{PLAIN}\n{AVRO}\n{LABEL}",
     "connect.storage.HeaderConverter": LABEL,

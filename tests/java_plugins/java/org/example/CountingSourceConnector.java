@@ -16,6 +16,7 @@ import org.apache.kafka.connect.source.SourceConnector;
 /** Counts, in as many tasks as it may; throws in the method that `fail` names, and writes down in `journal` what is called. */
 public class CountingSourceConnector extends SourceConnector {
     private Map<String, String> props;
+    private int answers; // of taskConfigs
 
     @Override
     public String version() {
@@ -64,7 +65,8 @@ public class CountingSourceConnector extends SourceConnector {
     public List<Map<String, String>> taskConfigs(int maxTasks) {
         CountingSourceTask.failIf(props, "taskConfigs");
         List<Map<String, String>> configs = new ArrayList<>();
-        for (int task = 0; task < maxTasks; task++) {
+        int most = props.containsKey("reconfigure") && answers++ == 0 ? 1 : maxTasks;
+        for (int task = 0; task < most; task++) {
             Map<String, String> config = new HashMap<>(props);
             config.put("counter", String.valueOf(task));
             configs.add(config);

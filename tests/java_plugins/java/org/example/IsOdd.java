@@ -13,11 +13,13 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R>, Monitorable {
     private long odd;
     private boolean throwing;
+    private boolean closing;
     private Passing passing;
 
     @Override
     public void configure(Map<String, ?> props) {
-        throwing = props.containsKey("throw");
+        throwing = "yes".equals(props.get("throw"));
+        closing = "close".equals(props.get("throw"));
         passing = new Passing(props);
     }
 
@@ -44,5 +46,8 @@ public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R>, Monitora
 
     @Override
     public void close() {
+        if (closing) {
+            throw new IllegalStateException("no luck in close");
+        }
     }
 }

@@ -7,9 +7,10 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.storage.Converter;
 
-/** Whatever Java makes of a value as a text; with `stamp`, and its version; throws in the method `throw`, and for `passing` calls. */
+/** Whatever Java makes of a value as a text; with `stamp`, and its version (`stamp.read`: when it reads); throws in the method `throw`, and for `passing` calls. */
 public class PlainConverter implements Converter, Versioned {
     private boolean stamp;
+    private boolean stampRead;
     private Object where;
     private Passing passing;
 
@@ -21,6 +22,7 @@ public class PlainConverter implements Converter, Versioned {
     @Override
     public void configure(Map<String, ?> props, boolean isKey) {
         stamp = props.containsKey("stamp");
+        stampRead = props.containsKey("stamp.read");
         where = props.get("throw");
         passing = new Passing(props);
         throwIn("configure");
@@ -36,7 +38,13 @@ public class PlainConverter implements Converter, Versioned {
     @Override
     public SchemaAndValue toConnectData(String topic, byte[] value) {
         throwIn("toConnectData");
-        return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, value == null ? null : new String(value, StandardCharsets.UTF_8));
+        String text = value == null ? null : new String(value, StandardCharsets.UTF_8) + (stampRead ? "@" + version() : "");
+        return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, text);
+    }
+
+    @Override
+    public void close() {
+        throwIn("close");
     }
 
     private void throwIn(String method) {
