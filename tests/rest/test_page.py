@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace import plugins
 from headrace.cluster.herder import Herder
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
@@ -163,6 +164,13 @@ def test_no_screen_has_inline_scripts_or_styles_or_asks_elsewhere(page: Page, pa
         assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))]
         addresses = [attributes.get(name) or "" for name in ("src", "href", "action", "hx-get", "hx-post")]
         assert not [address for address in addresses if address and not address.startswith(("/ui", "#"))]
+
+
+def test_a_plugin_without_a_version_can_be_chosen(page: Page, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plugins.find("FileStreamSource", "source"), "version", plugins.NO_VERSION)
+    answer = page.get("/ui/new")
+    assert answer.status == 200
+    assert "FileStreamSource" in answer.text
 
 
 def test_scripts_and_styles_are_kept_by_the_browser_and_change_their_address(page: Page):

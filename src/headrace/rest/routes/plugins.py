@@ -32,8 +32,8 @@ resource = Resource("connector-plugins")
 def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHER_KINDS
-    classes = [cls for kind in kinds for cls in plugins.every(kind)]
-    return responses.ok([_listed(cls) for cls in classes])
+    listed = {tuple(entry.items()): entry for kind in kinds for entry in map(_listed, plugins.every(kind))}
+    return responses.ok(list(listed.values()))  # what lies in several locations is one plugin, as in Kafka Connect
 
 
 def _listed(cls: type[Any]) -> dict[str, Any]:
