@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from headrace.errors import RestError
+from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.java_plugins.archives import AVRO, JOURNAL
+from tests.java_plugins.archives import AVRO, JOURNAL, SHOUT
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
@@ -182,19 +183,52 @@ def test_transforms_in_java_and_kafkas_own_come_before_the_task(connector: Creat
     assert lines(journal)[-1].startswith("put routed-0@0 k=1 ")
 
 
-_NO_REGISTRY = {"value_converter_schema_registry_url": "http://127.0.0.1:1"}
-
-
 def test_a_converter_on_the_path_takes_the_place_of_headraces_own(connector: Create, cluster: Cluster, topic: str, journal: Path):
     cluster.produce(topic, texts("a"))
-    connector(JOURNAL, topics=topic, journal=str(journal), **{**TEXT, **_NO_REGISTRY, "value_converter": AVRO})
+    connector(JOURNAL, topics=topic, journal=str(journal), **{**TEXT, "value_converter": AVRO})
     await_values(journal, "a")
 
 
-def test_what_the_host_cannot_run_is_refused_in_a_sentence(connector: Create, topic: str, journal: Path):
-    own = {**TEXT, **_NO_REGISTRY, "value_converter": "io.confluent.connect.protobuf.ProtobufConverter"}
-    sink = connector(JOURNAL, topics=topic, journal=str(journal), **own)
-    assert "cannot run in a sink connector that is written in Java; use a converter in Java, on plugin.path" in sink.trace()
+_PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+_OWN_PREDICATE = {
+    "transforms": "loud", "transforms.loud.type": SHOUT, "transforms.loud.predicate": "p", "predicates": "p",
+    "predicates.p.type": "headrace.predicates.Not", "predicates.p.predicate": "q",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "option", "advice"),
+    [
+        ({"value.converter": _PROTOBUF}, "value.converter", "use a converter in Java, on plugin.path"),
+        ({"transforms": "o", "transforms.o.type": "headrace.transforms.Sql"}, "transforms.o.type", "leave it out"),
+        (_OWN_PREDICATE, "predicates.p.type", "leave it out"),
+    ],
+    ids=["converter", "transform", "predicate of a transform in Java"],
+)
+def test_what_the_host_cannot_run_is_refused_in_a_sentence_before_it_runs(
+    java_worker: EmbeddedWorker, own: dict[str, str], option: str, advice: str
+):
+    config = {"name": "c", "connector.class": JOURNAL, "topics": "t", **own}
+    answer = java_worker.call("PUT", f"/connector-plugins/{JOURNAL}/config/validate", config)
+    problems = {entry["value"]["name"]: entry["value"]["errors"] for entry in answer["configs"] if entry["value"]}
+    (why,) = [error for error in problems[option] if "cannot run in a sink connector that is written in Java" in error]
+    assert why.startswith(f"Invalid value {own[option]} for configuration {option}: ")
+    assert why.endswith(advice)
+
+
+def test_the_version_of_a_converter_that_headrace_has_itself_is_of_the_one_on_the_path(
+    connector: Create, java_worker: EmbeddedWorker, cluster: Cluster, topic: str, journal: Path
+):
+    of_path = {**TEXT, "value_converter": AVRO, "value_converter_plugin_version": "1.0"}
+    of_path["value_converter_stamp_read"] = "yes"
+    cluster.produce(topic, texts("a"))
+    sink = connector(JOURNAL, topics=topic, journal=str(journal), **of_path)
+    await_values(journal, "a@1.0")
+    answer = java_worker.call(
+        "PUT", f"/connector-plugins/{JOURNAL}/config/validate", {**sink.config, "value.converter.plugin.version": "3"}
+    )
+    (version,) = [e["value"] for e in answer["configs"] if e["value"]["name"] == "value.converter.plugin.version"]
+    assert "available versions: [1.0, 2.0-beta]" in version["errors"][0]
 
 
 def test_kafkas_file_sink_runs_in_java(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):

@@ -18,6 +18,7 @@ from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
 from headrace.connect_config.engine import EngineConfig
+from headrace.connect_config.shadowing import used_by
 from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, with_version
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
@@ -51,6 +52,12 @@ def find(name: str, slot: PluginOption) -> type[Any] | None:
         return None
 
 
+def converter_of(connector: type[Any] | None, name: str, slot: PluginOption) -> type[Any] | None:
+    """The class of a converter with this name or alias that a connector's class uses, None if there is none."""
+    cls = find(name, slot)
+    return None if cls is None else used_by(connector)(cls)
+
+
 def common_definition(
     connector: type[Any] | None, props: Props, converters: Mapping[str, str], version_of: type[Any] | None = None
 ) -> ConfigDef:
@@ -63,8 +70,8 @@ def common_definition(
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
-        changed[name] = _converter_option(declared.options[name], slot, converters.get(name), props)
-        used = find(str(props.get(name) or converters.get(name) or ""), slot)
+        used = converter_of(connector, str(props.get(name) or converters.get(name) or ""), slot)
+        changed[name] = _converter_option(declared.options[name], slot, converters.get(name), props, used)
         changed[version] = _version_option(declared.options[version], used)
     version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
     changed[VERSION] = replace(_version_option(version_option, version_of or connector), validator=version_option.validator)
@@ -83,7 +90,7 @@ def chain_definition(props: Props) -> ConfigDef:
     definition = ConfigDef(declared[key] for key in CHAIN)
     for key, slot in CHAIN.items():
         add_aliases(definition, key, slot, props)
-        for alias in _aliases(key, props):
+        for alias in aliases(key, props):
             option = definition.options[f"{key}.{alias}.type"]
             _no_spaces(option.name, props)
             name = option.read(props.get(option.name))
@@ -104,7 +111,7 @@ def _declared(connector: type[Any] | None) -> ConfigDef:
 
 def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Props) -> ConfigDef:
     """Add the options of every alias that the list `key` names; returns the definition."""
-    for alias in _aliases(key, props):
+    for alias in aliases(key, props):
         prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
         cls = find(str(props.get(prefix + "type") or ""), slot)
         for option in _type_options(alias, prefix, group, slot, cls, props):
@@ -163,7 +170,7 @@ def _with_cycle_check(option: Option, alias: str, props: Props) -> Option:
 def _no_cycle(path: list[str], props: Props) -> None:
     """Follow combinations of predicates. Raises ConfigError for an alias that there is not, or that leads back to itself."""
     prefix = f"predicates.{path[-1]}."
-    if path[-1] not in _aliases("predicates", props):
+    if path[-1] not in aliases("predicates", props):
         raise ConfigError(f"Unknown configuration '{prefix}plugin.version'")
     if path[-1] in path[:-1]:
         raise ConfigError(f"Predicate {path[-1]} is a part of itself: {' -> '.join(path)}")
@@ -173,7 +180,8 @@ def _no_cycle(path: list[str], props: Props) -> None:
         _no_cycle([*path, alias], props)
 
 
-def _aliases(key: str, props: Props) -> list[str]:
+def aliases(key: str, props: Props) -> list[str]:
+    """The aliases that the list `transforms`, or `predicates`, of a configuration names."""
     return list(dict.fromkeys(parse_list(str(props.get(key) or ""))))
 
 
@@ -235,15 +243,15 @@ def _installed(slot: PluginOption) -> Recommender:
     return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
 
 
-def _converter_option(declared: Option, slot: PluginOption, default: str | None, props: Props) -> Option:
+def _converter_option(declared: Option, slot: PluginOption, default: str | None, props: Props, used: type[Any] | None) -> Option:
     fields: dict[str, Any] = {"default": default, "resolve": _resolver(slot), "recommender": _installed(slot)}
     implements, version = _implements(slot), props.get(declared.name + ".plugin.version")
-    named = find(str(props.get(declared.name) or ""), slot)
+    named = str(props.get(declared.name) or "")
 
     def check(name: str, value: str | None) -> None:
         implements(name, value)
-        if named is not None and find(value or "", slot) is named:  # a version of the worker's converter is none of its faults
-            InstalledVersion(named)(name, version)
+        if named and used is not None and value == used.plugin_name:  # a version of the worker's converter is none of its faults
+            InstalledVersion(used)(name, version)
 
     return replace(declared, validator=Lambda(check, str(implements)), **fields)
 

@@ -19,7 +19,8 @@ from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
 from headrace.connect_config import overrides, rules
 from headrace.connect_config.engine import ENGINE, IN_JAVA
-from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, find
+from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, converter_of
+from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.report import Report, definitions
 from headrace.connect_config.rules import WorkerSettings
 from headrace.connect_config.topic_creation import has_settings, problems
@@ -143,7 +144,7 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     report = Report()
     _add_in_order(report, values, {**common.options, **definition.options})
     report.add_groups([*common.groups, *definition.groups])
-    _converter_options(report, props, values)
+    _converter_options(report, connector, props, values)
     _client_overrides(report, props, connector, worker)
     return report
 
@@ -163,6 +164,9 @@ def _common_rules(values: rules.Values, props: Props, connector: type[Any], work
     if connector.plugin_kind == Kind.SINK:
         rules.sink_topics(values, props)
         rules.sink_group(values, props, worker)
+        if connector in plugins.java_plugins():
+            for option, error in refused(props, _converters(worker)):
+                values[option].errors.append(error.message)
     elif worker.worker_group is not None:  # a worker that is alone does no preflight
         rules.exactly_once(values, props, connector, worker)
     rules.no_nulls(values, props)
@@ -188,13 +192,13 @@ def _add_in_order(report: Report, values: rules.Values, options: Mapping[str, Op
             report.add_unanswered(option)
 
 
-def _converter_options(report: Report, props: Props, values: rules.Values) -> None:
+def _converter_options(report: Report, connector: type[Any], props: Props, values: rules.Values) -> None:
     """The options of the converters that the connector names itself, under their prefix."""
     for key in ("header.converter", "key.converter", "value.converter"):
         name = values[key].value
         if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
             continue
-        cls = find(name, CONVERTERS[key])
+        cls = converter_of(connector, name, CONVERTERS[key])
         if cls is None:
             continue
         definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()

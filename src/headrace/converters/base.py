@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from headrace.config import Config, Importance, Type, option
 from headrace.config.example import Example
@@ -18,6 +18,9 @@ from headrace.values.sql import Sql, call, lit
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
     from headrace.values.value import Value
+
+Used = Callable[[type[Any]], type[Any]]
+"""Returns the class to use for a class that a configuration names."""
 
 
 def schema_id_header(part: str) -> str:
@@ -159,26 +162,28 @@ def normal_headers(context: CompileContext, headers: Sql, mode: str) -> Sql:
     return f"{normal}.headers"
 
 
-def load(name: str, props: Mapping[str, str], is_key: bool) -> Converter:
-    """The converter of this class name or alias. Raises ConfigError if there is none."""
+def load(name: str, props: Mapping[str, str], is_key: bool, used: Used | None = None) -> Converter:
+    """The converter of this class name or alias; used: returns the class to use for it. Raises ConfigError if there is none."""
     from headrace import plugins
 
-    return _find_class("key.converter" if is_key else "value.converter", name, plugins.Kind.CONVERTER, props)(props, is_key)
+    option = "key.converter" if is_key else "value.converter"
+    return _find_class(option, name, plugins.Kind.CONVERTER, props, used)(props, is_key)
 
 
-def load_header(name: str, props: Mapping[str, str]) -> HeaderConverter:
-    """The header converter of this class name or alias. Raises ConfigError if there is none."""
+def load_header(name: str, props: Mapping[str, str], used: Used | None = None) -> HeaderConverter:
+    """The header converter of this class name or alias; used: as of `load`. Raises ConfigError if there is none."""
     from headrace import plugins
 
-    return _find_class("header.converter", name, plugins.Kind.HEADER_CONVERTER, props)(props)
+    return _find_class("header.converter", name, plugins.Kind.HEADER_CONVERTER, props, used)(props)
 
 
-def _find_class(option: str, name: str, kind: str, props: Mapping[str, str]) -> type:
+def _find_class(option: str, name: str, kind: str, props: Mapping[str, str], used: Used | None) -> type:
     from headrace import plugins
     from headrace.connect_config.versions import with_version
     from headrace.errors import NotFoundError
 
     try:
-        return with_version(plugins.find(trim(name), kind), props.get("plugin.version"))
+        cls = plugins.find(trim(name), kind)
+        return with_version(used(cls) if used else cls, props.get("plugin.version"))
     except NotFoundError as e:
         raise ConfigError.invalid(option, name, f"Class {name} could not be found.") from e

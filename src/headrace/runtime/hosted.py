@@ -15,28 +15,25 @@ from typing import Any
 from headrace import plugins
 from headrace.config.prefixes import under
 from headrace.connect_config.engine import heap
+from headrace.connect_config.java_sinks import refused
+from headrace.connect_config.shadowing import as_named, in_host, in_java_sink, is_in_java
 from headrace.connect_config.topic_creation import RULES
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
-from headrace.connectors.hosted import Conversion, HostedClients
+from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
+from headrace.converters.base import Used
 from headrace.converters.byte_array import ByteArrayConverter
 from headrace.converters.connect_data import PluginJsonConverter
 from headrace.converters.json import NAME as JSON
-from headrace.errors import ConfigError
 from headrace.plugins import Kind
 from headrace.runtime import plugin_instances
 from headrace.runtime.plan import TaskPlan, converter_settings
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.java_call import secrets_of
-from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.stages import Stage
 
 _WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"schemas.enable": "true"}}
-_CONNECT_PACKAGE = "org.apache.kafka.connect."
-"""Prefix of classes on the host's own class path."""
-_KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
-_PYTHON_ONLY = "it is a Python class of headrace, and cannot run in a sink connector that is written in Java"
 _SINK_SETTINGS = ("name", "connector.class", "topics", "topics.regex", "errors.")
 _SOURCE_SETTINGS = ("name", "connector.class", "errors.", "topic.creation.")
 """Settings of a connector, or their prefixes, that Kafka Connect's own classes read."""
@@ -94,19 +91,10 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
 
     plan: as for any sink; config: the connector's, resolved. Raises ConfigError.
     """
-    key, value, header = _converters(config, worker)
-    converters = (
-        _from_plugin_path(key, Kind.CONVERTER),
-        _from_plugin_path(value, Kind.CONVERTER),
-        _from_plugin_path(header, Kind.HEADER_CONVERTER),
-    )
-    for option, settings in zip(("key.converter", "value.converter", "header.converter"), converters, strict=True):
-        if not _in_java(settings):
-            raise ConfigError.invalid(option, settings["class"], f"{_PYTHON_ONLY}; use a converter in Java, on plugin.path")
-    for stage in plan.stages:
-        if not _runs_in_host(stage):
-            name = config[f"transforms.{stage.alias}.type"]
-            raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_PYTHON_ONLY}; leave it out")
+    defaults = {option: worker.originals.get(option) or "" for option in ("key.converter", "value.converter")}
+    for _, error in refused(config, {**defaults, "header.converter": worker.header_converter}):
+        raise error
+    converters = _converters(config, worker, in_java_sink)
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages = [_stage(stage, config) for stage in plan.stages]
     conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
@@ -115,13 +103,14 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
 
 
+def converters_of(task: object) -> Used | None:
+    """Returns the class to use for a converter that is named, for the plan of a sink task; None: that class."""
+    return in_java_sink if isinstance(task, HostedTask) else None
+
+
 def _runs_in_host(stage: Stage) -> bool:
     parts = [stage.transformation, *([stage.predicate] if stage.predicate else [])]
-    return all(_is_plugin(part) or type(part).plugin_name.startswith(_KAFKA_TRANSFORMS) for part in parts)
-
-
-def _is_plugin(part: object) -> bool:
-    return isinstance(part, JavaPlugin)
+    return all(is_in_java(type(part)) for part in parts)
 
 
 def _stage(stage: Stage, config: Props) -> dict[str, Any]:
@@ -148,23 +137,19 @@ def _settings_of(config: Props, *names: str) -> dict[str, str]:
     }
 
 
-def _converters(config: Props, worker: WorkerConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The converters of keys, values and headers, for the host."""
-    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
-    return key, value, _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
+def _converters(
+    config: Props, worker: WorkerConfig, used: Used = as_named
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The converters of keys, values and headers, for the host. used: returns the class to use for one that is named."""
+    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker, used) for part in ("key", "value"))
+    return key, value, _settings("header.converter", Kind.HEADER_CONVERTER, config, worker, used)
 
 
-def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> dict[str, Any]:
+def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig, used: Used) -> dict[str, Any]:
     name, props = converter_settings(option, config, worker)
-    cls = with_version(plugins.find(name, kind), props.get("plugin.version"))
+    cls = with_version(used(plugins.find(name, kind)), props.get("plugin.version"))
     return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
 
 
-def _from_plugin_path(settings: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """The settings with the newest class on `plugin.path` instead of headrace's of the same name, which the host cannot run."""
-    classes = [cls for cls in plugins.java_plugins(kind) if cls.plugin_name == settings["class"]]
-    return settings if _in_java(settings) or not classes else {**settings, "location": classes[-1].location}
-
-
 def _in_java(settings: Mapping[str, Any]) -> bool:
-    return settings["location"] is not None or settings["class"].startswith(_CONNECT_PACKAGE)
+    return in_host(settings["class"], settings["location"])

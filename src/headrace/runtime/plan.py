@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headrace.config.prefixes import under
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.base import Props
-from headrace.converters.base import Converter, HeaderConverter, load, load_header
+from headrace.converters.base import Converter, HeaderConverter, Used, load, load_header
 from headrace.errors import ConfigError
 from headrace.kafka.client_settings import overrides
 from headrace.runtime import plugin_instances
@@ -106,18 +106,19 @@ def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConf
     return {"client.id": client_id} | worker.client_props(kind) | overrides(config, kind)
 
 
-def converter(option: str, config: Props, worker: WorkerConfig) -> Converter:
+def converter(option: str, config: Props, worker: WorkerConfig, used: Used | None = None) -> Converter:
     """The converter of this option (`key.converter`, `value.converter`).
 
-    If the connector names one, only the connector's settings apply to it; else the worker's do. Raises ConfigError.
+    If the connector names one, only the connector's settings apply to it; else the worker's do. used: returns the class to use
+    for the one that is named. Raises ConfigError.
     """
     name, settings = converter_settings(option, config, worker)
-    return load(name, settings, is_key=option == "key.converter")
+    return load(name, settings, option == "key.converter", used)
 
 
-def header_converter(config: Props, worker: WorkerConfig) -> HeaderConverter:
-    """The converter of `header.converter`. Raises ConfigError."""
-    return load_header(*converter_settings("header.converter", config, worker))
+def header_converter(config: Props, worker: WorkerConfig, used: Used | None = None) -> HeaderConverter:
+    """The converter of `header.converter`; used: as of `converter`. Raises ConfigError."""
+    return load_header(*converter_settings("header.converter", config, worker), used)
 
 
 def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tuple[str, dict[str, str]]:

@@ -46,7 +46,7 @@ from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms, own_transactions
-from headrace.runtime.hosted import plan_hosted, plan_hosted_sink, plan_polled
+from headrace.runtime.hosted import converters_of, plan_hosted, plan_hosted_sink, plan_polled
 from headrace.runtime.hosted_work import HostedWork
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
@@ -286,7 +286,7 @@ class Worker:
 
     def _sink_work(self, new: _NewTask[SinkConnectorConfig]) -> WorkerTask:
         task, context = new.instance, new.context
-        plan = plan_sink_task(context, new.settings, new.props, self.config)
+        plan = plan_sink_task(context, new.settings, new.props, self.config, converters_of(task))
         self._register_metrics(plan.stages, context.metrics)
         if isinstance(task, HostedTask):
             return self._hosted_work(task, new, plan_hosted_sink(plan, new.settings.originals, self.config))

@@ -11,6 +11,7 @@ from headrace.config.types import trim
 from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
+from headrace.converters.base import Used
 from headrace.errors import ConfigError
 from headrace.runtime import plugin_instances
 from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converter, header_converter
@@ -70,10 +71,13 @@ def group_of(name: str, config: Mapping[str, str]) -> str:
     return config.get(GROUP_OVERRIDE) or f"connect-{name}"
 
 
-def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: Props, worker: WorkerConfig) -> SinkPlan:
+def plan_sink_task(
+    context: TaskContext, settings: SinkConnectorConfig, props: Props, worker: WorkerConfig, used: Used | None = None
+) -> SinkPlan:
     """The plan of a sink task.
 
-    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, if one is invalid.
+    settings: the connector's; props: the task's; used: returns the class to use for a converter that is named. Raises
+    ConfigError, in Kafka's words, if a setting is invalid.
     """
     config: Props = settings.originals
     name, task = context.connector, context.task
@@ -93,9 +97,9 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         check_interval_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
         batch_records=_number("max.poll.records", consumer, 0) or None,
         converters=Converters(
-            converter("key.converter", config, worker),
-            converter("value.converter", config, worker),
-            header_converter(config, worker),
+            converter("key.converter", config, worker, used),
+            converter("value.converter", config, worker, used),
+            header_converter(config, worker, used),
         ),
         stages=tuple(stages(config)),
         tolerance=tolerance(settings),
