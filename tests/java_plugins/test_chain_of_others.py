@@ -138,6 +138,46 @@ def test_converters_in_java_read_and_write_the_records_of_a_feed(
     ]  # fmt: skip
 
 
+def test_a_converter_in_java_that_cannot_read_a_record_ends_the_task_and_names_the_step(
+    connector: Create, cluster: Cluster, topic: str, topic_name: Callable[[str], str]
+):
+    cluster.create(topic)
+    cluster.produce(topic, [record(None, b"one")])
+    reading = {"source.value.converter": PLAIN, "source.value.converter.throw": "toConnectData"}
+    chain = {"transforms": "hoist,copy", **HOIST}
+    trace = connector("KafkaSource", **{**source(cluster, topic, topic_name("copy")), **reading}, **chain).trace()
+    assert "java.lang.IllegalStateException: no luck in toConnectData" in trace
+    assert "at reading the value" in trace
+
+
+OUTBOX = [
+    {"field": name, "type": "string", "optional": False} for name in ("id", "aggregatetype", "aggregateid", "type", "payload")
+]
+
+
+def test_debeziums_event_router_sends_rows_of_an_outbox_to_the_topics_that_they_name(
+    connector: Create, cluster: Cluster, topic: str
+):
+    fields: list[dict[str, Any]] = [
+        {"field": "before", "type": "struct", "optional": True, "name": "outbox.Value", "fields": OUTBOX},
+        {"field": "after", "type": "struct", "optional": True, "name": "outbox.Value", "fields": OUTBOX},
+        {"field": "op", "type": "string", "optional": False},
+        {"field": "ts_ms", "type": "int64", "optional": True},
+    ]
+    row = {"id": "e1", "aggregatetype": topic, "aggregateid": "7", "type": "OrderPlaced", "payload": '{"total": 3}'}
+    schema = {"type": "struct", "name": "outbox.Envelope", "optional": False, "fields": fields}
+    payload = {"before": None, "after": row, "op": "c", "ts_ms": 5}
+    cluster.create(topic)
+    cluster.produce(topic, [record(None, json.dumps({"schema": schema, "payload": payload}).encode())])
+    chain = {"transforms": "outbox", "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter"}
+    chain["transforms.outbox.table.expand.json.payload"] = "true"
+    schemas = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter.schemas.enable": "false"}
+    connector("KafkaSource", **source(cluster, topic, "unused"), **chain, **schemas)
+    (routed,) = records_of(cluster, f"outbox.event.{topic}", 1)
+    assert (routed.key, json.loads(routed.value or b"")) == (b'"7"', {"total": 3})
+    assert dict(routed.headers)["id"] == b"e1"
+
+
 def test_a_preview_shows_each_stage(java_worker: EmbeddedWorker, spark):
     config = {"connector.class": "FileStreamSource", "file": "/none", "topic": "t", **HOIST}
     config |= {"transforms": "hoist,number,loud,again", "transforms.again.type": SHOUT, "transforms.again.fail": "4"}

@@ -119,14 +119,21 @@ def test_a_source_on_an_executor_reads_and_stores_its_offsets(
     worker.call("DELETE", f"/connectors/{name}")
 
 
-def test_a_source_whose_records_spark_writes_has_them_written_by_executors(
+def test_a_source_whose_records_spark_writes_has_them_written_by_executors_and_its_warnings_in_its_log(
     worker: WorkerProcess, destination: Cluster, topic_name: Callable[[str], str]
 ):
     topic, name = topic_name("polled"), topic_name("source")
-    config = {"connector.class": COUNTING, "topic": topic, "records": "5", "transforms": "twice", **CREATION}
+    config = {"connector.class": COUNTING, "topic": topic, "records": "5", "retry": "yes", "transforms": "twice", **CREATION}
     config |= {"transforms.twice.type": "headrace.transforms.Sql", "transforms.twice.value.twice": "value.n * 2"}
     worker.call("POST", "/connectors", {"name": name, "config": config})
     assert [json.loads(r.value or b"")["twice"] for r in records_of(destination, topic, 5)] == [0, 2, 4, 6, 8]
+
+    def warnings() -> list[str]:
+        entries = worker.call("GET", f"/headrace/connectors/{name}/logs")["entries"]
+        return [entry["level"] for entry in entries if entry["task"] == 0 and "will poll again" in entry["event"]]
+
+    wait_until(lambda: len(warnings()) == 1, CONNECTOR_S, lambda: f"one warning; {worker.errors}")
+    assert warnings()[0].lower().startswith("warn")
     worker.call("DELETE", f"/connectors/{name}")
 
 
