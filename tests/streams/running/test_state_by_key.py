@@ -21,12 +21,14 @@ from headrace.streams import (
     Produced,
     Serdes,
     SessionWindows,
+    SlidingWindows,
     StoreType,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
 )
 from headrace.testing.topics_in_memory import TopicsInMemory
+from headrace.testing.topology_test_driver import TopologyTestDriver
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -102,10 +104,51 @@ def test_sessions_of_keys_that_begin_alike_are_kept_apart(drive):
     sessions = SessionWindows.of_inactivity_gap_with_no_grace(timedelta(milliseconds=10))
     builder.stream("in", STRINGS).group_by_key().windowed_by(sessions).count(Materialized.as_("sessions"))
     with drive(builder) as driver:
-        for key in ("a", "ab", "a", "ab", "", "a" * 17, "a"):
+        for key in ("a", "ab", "a", "ab", "", "a" * 17, "a", "a" + "\0" * 9, "a\0", "a\0", "a" + "\0" * 9):
             feed(driver, "in", [(key, "x", 0)])
         counts = {key: count for (key, _, _), count in driver.store("sessions").all()}
-    assert counts == {"a": 3, "ab": 2, "": 1, "a" * 17: 1}
+    assert counts == {"a": 3, "ab": 2, "": 1, "a" * 17: 1, "a\0": 2, "a" + "\0" * 9: 2}
+
+
+SESSIONS = SessionWindows.of_inactivity_gap_and_grace(10, 100)
+SLIDING = SlidingWindows.of_time_difference_and_grace(10, 100)
+JOINED = JoinWindows.of_time_difference_and_grace(10, 100)
+BY_KEY = {  # operators that read the rows of a record's key
+    "sessions": lambda stream: stream.group_by_key().windowed_by(SESSIONS).count(Materialized.as_("sessions")),
+    "sliding": lambda stream: stream.group_by_key().windowed_by(SLIDING).count(Materialized.as_("sliding")),
+    "join": lambda stream: stream.join(
+        stream.filter(lambda key, value: value == "y"), lambda left, right: F.concat(left, right), JOINED
+    ).to("out"),
+}
+
+
+@pytest.mark.parametrize("operator", BY_KEY)
+def test_a_record_reads_rows_of_its_own_key_and_of_its_own_time(drive, spark, operator):
+    """Also from what a changelog holds. In the order of bytes rows of `10` are among those of `1`."""
+    topics = TopicsInMemory(spark)
+    now, keys = 1_700_000_000_000, [f"1{number:03}" for number in range(1000)]
+
+    def application() -> StreamsBuilder:
+        builder = StreamsBuilder()
+        BY_KEY[operator](builder.stream("in", STRINGS))
+        return builder
+
+    with drive(application(), topics=topics) as driver:
+        feed(driver, "in", [(key, "y", now) for key in ("1", "", *keys)])
+        for key in ("1", ""):
+            assert 0 < _rows_read(driver, key, now + 1) < 30
+    with drive(application(), topics=topics) as driver:
+        feed(driver, "in", [("other", "x", now)])  # with which the restore is counted
+        for key in ("1", ""):
+            assert 0 < _rows_read(driver, key, now + 2) < 30
+
+
+def _rows_read(driver: TopologyTestDriver, key: str, time: int) -> int:
+    """How many rows of stores a batch of one record reads."""
+    figures = driver._tasks[0].metrics
+    before = figures["rows-read"]
+    feed(driver, "in", [(key, "y", time)])
+    return int(figures["rows-read"] - before)
 
 
 @pytest.mark.parametrize("given", [{}, {"default.dsl.store": "in_memory"}])

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from headrace.streams import Materialized, Produced, Serdes, Stores, StreamsBuilder
+import random
+
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.streams import Joined, Materialized, Produced, Serdes, Stores, StreamsBuilder
 from headrace.streams.processor_stores import PUT_RETURN_CODE_NOT_PUT
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
+from tests.support import seeds
 
 
 def _history(name: str, retention_ms: int):
@@ -78,3 +84,55 @@ def test_versions_that_others_have_followed_are_swept_away(drive, spark, monkeyp
         feed(driver, "rows", [("c", "now", 100)])
         assert driver.store("kept").versions("a") == [(2, "y"), (90, "z")]
         assert driver.store("kept").versions("b") == [(1, "only")]
+
+
+class Versions:
+    """A versioned store in plain Python, with its rules of what is too old: Kafka's."""
+
+    def __init__(self, retention: int) -> None:
+        self.retention, self.observed = retention, -1
+        self.rows: dict[str, dict[int, str | None]] = {}
+
+    def put(self, key: str, value: str | None, time: int) -> None:
+        self.observed = max(self.observed, time)
+        if time >= self.observed - self.retention:
+            self.rows.setdefault(key, {})[time] = value
+
+    def get(self, key: str, time: int) -> str | None:
+        versions = self.rows.get(key, {})
+        at = max((t for t in versions if t <= time), default=None)
+        if at is None or (at != max(versions) and time < self.observed - self.retention):
+            return None
+        return versions[at]
+
+
+@pytest.mark.parametrize("seed", seeds(1, 2, 3, 4))
+def test_a_stream_meets_the_versions_of_a_table_as_in_plain_python(drive, seed):
+    """At once, and after a grace period, whatever comes late."""
+    retention, grace, chance = 60, 30, random.Random(seed)
+    builder = StreamsBuilder()
+    table = builder.table("rows", STRINGS, Materialized.as_(_history("kept", retention)))
+    stream = builder.stream("in", STRINGS)
+    joiner = lambda value, row: F.concat_ws("-", value, F.coalesce(row, F.lit("none")))  # noqa: E731
+    stream.left_join(table, joiner).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    waiting = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string()).with_grace_period(grace)
+    stream.left_join(table, joiner, waiting).to("waited", Produced.with_(Serdes.string(), Serdes.string()))
+    versions, buffer, newest, late = Versions(retention), [], -1, 0
+    with drive(builder) as driver:
+        for round_number in range(5):
+            first = 35 * round_number
+            rows = [(chance.choice("abc"), chance.choice(["x", "y", "z", None]), first + chance.randrange(100)) for _ in range(8)]
+            records = [(chance.choice("abcd"), f"r{round_number}.{i}", first + chance.randrange(100)) for i in range(8)]
+            feed(driver, "rows", rows)
+            for row in rows:
+                versions.put(*row)
+            feed(driver, "in", records)
+            newest, buffer = max(newest, *(time for *_, time in records)), buffer + records
+            due = [record for record in buffer if record[2] <= newest - grace]
+            buffer = [record for record in buffer if record not in due]
+            late += sum(time < versions.observed - retention for *_, time in records)
+            for topic, expected in (("out", records), ("waited", due)):
+                results = driver.create_output_topic(topic, Serdes.string(), Serdes.string()).read_key_values()
+                met = [(key, f"{value}-{versions.get(key, time) or 'none'}") for key, value, time in expected]
+                assert sorted(results) == sorted(met), (topic, round_number)
+    assert late > 0

@@ -158,7 +158,7 @@ class Changelog:
         from pyspark.sql import functions as F
 
         tail = self.tail()
-        length = F.length(key) - sum(width for _, width in tail)
+        length = F.length(key) - self.tail_bytes
         name, kind = self.layout.keys[0]
         value, _ = formats.decoded(self.key_serde, F.substr(key, F.lit(1), length), kind)
         columns, position = [(name, value.cast(kind))], length + 1
@@ -174,11 +174,16 @@ class Changelog:
         """The columns behind the user's key, with their widths in bytes."""
         return _TAILS.get(self.store.kind, ())
 
+    @property
+    def tail_bytes(self) -> int:
+        """The number of bytes behind the user's key."""
+        return sum(width for _, width in self.tail())
+
     def _checked_key(self) -> Column:
         from pyspark.sql import functions as F
 
         kind = self.layout.keys[0][1]
-        length = F.length("key") - F.lit(sum(width for _, width in self.tail()))
+        length = F.length("key") - F.lit(self.tail_bytes)
         bad = formats.decoded(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind)[1]
         return self._checked(F.col("key"), bad, "key")
 

@@ -15,16 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import structlog
-
 from headrace.errors import StreamsError
-from headrace.spark.kafka import ONE_REQUEST, is_local
+from headrace.spark.kafka import ONE_REQUEST
 from headrace.streams.config import DEFAULT_ROCKSDB_MEMORY_MB, ROCKSDB_MEMORY_MB
+from headrace.streams.engine.session import require_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-log = structlog.get_logger(__name__)
 
 _ROWS_AT_ONCE = 10_000  # of a range
 _STORED = "p int, key binary, value binary"
@@ -87,13 +84,9 @@ class TaskRuntime:
         """partitions: the number of its topics' partitions; consumer, producer: Java settings; state_dir: for scratch files, else
         the system's; limits: by topic, its maximum record size in bytes.
 
-        Raises StreamsError if tasks of Spark run elsewhere.
+        Raises ConfigError if tasks of Spark run elsewhere.
         """
-        if not is_local(spark):
-            raise StreamsError(
-                "A streams application keeps its state in its own process: spark.master has to be local[…], not "
-                f"{spark.sparkContext.master}."
-            )
+        require_local(spark.sparkContext.master or "")
         jvm: Any = spark._jvm
         self.spark, self._jvm = spark, jvm
         self.partitions = range(partitions)
@@ -137,9 +130,9 @@ class TaskRuntime:
         parts = [[output.kind, output.name, output.topic] for output in computed]
         return self._java.program(session.sessionState().conf(), rows, parts)
 
-    def create(self, store: str, *, persistent: bool) -> None:
-        """Create a store, on disk or in memory."""
-        self._stores.create(store, persistent)
+    def create(self, store: str, *, persistent: bool, tail: int = 0) -> None:
+        """Create a store, on disk or in memory. tail: the bytes behind the user's keys, which begin with a time."""
+        self._stores.create(store, persistent, tail)
 
     def track_totals(self, index: str) -> None:
         """Maintain the totals of an index of sizes: rows and bytes."""
@@ -329,6 +322,11 @@ class TaskRuntime:
         """End the batch."""
         self._java.end()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called: there is no state any more."""
+        return not self._directory
+
     def close(self) -> None:
         """Close everything, and delete the state."""
         if self._directory:
@@ -346,8 +344,8 @@ class TaskRuntime:
         execution, checks = _execution(frame), self._jvm.io.headrace.streams.PlanChecks
         self.volatile = self.volatile or checks.isVolatile(execution.analyzed())  # here, as what is computed once hides its plan
         if checks.movesRows(execution.executedPlan()):
-            log.debug("streams.plan.moves-rows", plan=execution.executedPlan().toString())
-            raise StreamsError("A plan moves rows between partitions, which no batch can repeat.")
+            cause = RuntimeError(execution.executedPlan().toString())
+            raise StreamsError("A plan moves rows between partitions, which no batch can repeat.") from cause
         return execution.toRdd()
 
     def _frame(self, rows: Any, attributes: Any, partition: str | None) -> DataFrame:

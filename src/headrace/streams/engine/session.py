@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from headrace.errors import ConfigError
+from headrace.spark.plane import in_driver
 from headrace.spark.session import session as process_session
 
 if TYPE_CHECKING:
@@ -34,3 +36,11 @@ def session(conf: Mapping[str, str], parent: SparkSession | None = None) -> Spar
     }.items():
         new_session.conf.set(key, value)
     return new_session
+
+
+def require_local(master: str) -> None:
+    """Raise ConfigError for a Spark whose tasks run in other processes."""
+    if not in_driver(master):
+        raise ConfigError(
+            f"A streams application keeps its state in its own process: spark.master has to be local[…], not {master}."
+        )

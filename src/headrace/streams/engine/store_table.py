@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
@@ -38,7 +39,7 @@ class StoreTable:
         self._changes = 0
         self.expired_until: dict[int, int] = {}
         """By task, the time (ms) up to which windows have expired: look-ups ignore them, and `delete_expired` deletes them."""
-        runtime.create(name, persistent=bool(changelog.store.persistent))
+        runtime.create(name, persistent=bool(changelog.store.persistent), tail=changelog.tail_bytes)
         self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
@@ -81,20 +82,21 @@ class StoreTable:
         whole = self._log.key({"k": key, "w": time})
         return F.call_function("headrace_state_get", *self._where(), partition.cast("int"), whole)
 
-    def rows_of_key(self, partition: Column, key: Column) -> Column:
-        """All rows of a key, such as its windows: an array of `Layout.names` without p and k, `v`, `t`."""
-        prefix = self._log.key({"k": key}, whole=False)
-        return self._scanned(partition, prefix, sum(width for _, width in self._log.tail()), without="k")
+    def rows_of_key(self, partition: Column, key: Column, first: Column) -> Column:
+        """The rows of a key whose first time behind it (of a session its end) is not before `first`: an array of `Layout.names`
+        without p and k, `v`, `t`.
+        """
+        from pyspark.sql import functions as F
+
+        prefix, tail = self._log.key({"k": key}, whole=False), F.lit(self._log.tail_bytes)
+        where = *self._where(), partition.cast("int"), prefix, tail, first.cast("bigint")
+        return self._decoded(F.call_function("headrace_state_rows_of_key", *where), without="k")
 
     def prefix_scan(self, partition: Column, prefix: Column) -> Column:
         """The rows whose key begins with some bytes: an array of `Layout.names` without p, `v`, `t`."""
-        return self._scanned(partition, prefix, -1)
-
-    def _scanned(self, partition: Column, prefix: Column, tail: int, without: str = "") -> Column:
         from pyspark.sql import functions as F
 
-        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, F.lit(tail))
-        return self._decoded(rows, without)
+        return self._decoded(F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix))
 
     def due(self, tasks: DataFrame, last: Column, first: Column | None = None) -> DataFrame:
         """The rows whose time is not after `last` and not before `first`, of some tasks: `Layout.names`, `v`, `t`.
@@ -142,7 +144,9 @@ class StoreTable:
         return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
 
     def reader(self) -> StoreReader:
-        """A reader for use between batches."""
+        """A reader for use between batches. Raises StreamsError if the store is closed."""
+        if self.runtime.is_closed:
+            raise StreamsError(f"Store {self._name} is currently closed.")
         return StoreReader(self.runtime, self._name, self._log, self.expired_until)
 
     def load(self, rows: DataFrame) -> None:

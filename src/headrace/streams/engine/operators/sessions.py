@@ -48,7 +48,8 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     newest = stream_time(context, operation.store, [F.col("o")], F.col("t"), last=-1)
     grouped = records_per_key(records.withColumn("newest", F.coalesce(newest, F.lit(-1))), inputs)
     retention = store_retention_ms(context, operation)
-    with_stored = grouped.withColumn("before", F.transform(table.rows_of_key(F.col("p"), F.col("k")), _as_session))
+    stored = table.rows_of_key(F.col("p"), F.col("k"), F.col("low") - F.lit(windows.gap_ms))  # others are near to no record
+    with_stored = grouped.withColumn("before", F.transform(stored, _as_session))
     sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
     updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))
     context.put(operation.store, updates)

@@ -91,7 +91,7 @@ def _rows_in_reach(table: StoreTable, windows: SlidingWindows) -> Column:
     from pyspark.sql import functions as F
 
     low, high = F.col("low") - F.lit(2 * windows.difference_ms), F.col("high") + F.lit(1)
-    return F.filter(table.rows_of_key(F.col("p"), F.col("k")), lambda row: (row["w"] >= low) & (row["w"] <= high))
+    return F.filter(table.rows_of_key(F.col("p"), F.col("k"), low), lambda row: row["w"] <= high)
 
 
 def _window(kind: DataType) -> str:

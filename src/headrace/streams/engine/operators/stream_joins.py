@@ -103,7 +103,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     frame = _with_stream_time(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
     frame = _with_stream_time(context, frame, "before", store, F.lit(True), last=-1)
     new = context.compute_once(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
-    others = _candidates(table, new, new.select("p", "k", "w", "n", "v", "o"))
+    others = _candidates(table, new, new.select("p", "k", "w", "n", "v", "o"), max(windows.before_ms, windows.after_ms))
     met, mine, theirs = [], F.col("v"), F.col("x_v")
     for turn, (low, high), sides in (
         (0, (windows.before_ms, windows.after_ms), (mine, theirs)),
@@ -159,7 +159,7 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
         low, high = (windows.before_ms, windows.after_ms) if is_left else (windows.after_ms, windows.before_ms)
         come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", F.col(theirs).alias("v"), "o")
         probe = new.where(F.col("left") == is_left).drop(theirs)
-        others = _candidates(tables[not is_left], probe, come).withColumnRenamed("x_v", theirs)
+        others = _candidates(tables[not is_left], probe, come, low).withColumnRenamed("x_v", theirs)
         newest = F.coalesce("rt" if is_left else "lt", F.lit(-1))
         met = probe.join(others, _in_join_window(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
@@ -169,13 +169,16 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
     return union(pairs)
 
 
-def _candidates(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
+def _candidates(table: StoreTable, new: DataFrame, come: DataFrame, low: int) -> DataFrame:
     """The join candidates of `new` records: the rows of their keys in a buffer, and its new rows of this batch. Columns x_p, x_k,
     x_w, x_n, x_v, x_o (empty: they were in the buffer before).
+
+    low: how long before a record another one may be to join with it, in ms.
     """
     from pyspark.sql import functions as F
 
-    stored = new.select("p", "k").distinct().select("p", "k", F.explode(table.rows_of_key(F.col("p"), F.col("k"))).alias("row"))
+    rows_of_key = table.rows_of_key(F.col("p"), F.col("k"), F.col("first") - F.lit(low))
+    stored = new.groupBy("p", "k").agg(F.min("w").alias("first")).select("p", "k", F.explode(rows_of_key).alias("row"))
     stored = stored.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
     return stored.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
 

@@ -83,6 +83,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);
+        state(target, "headrace_state_rows_of_key", "rowsOfKey", StateFunctions.ROWS);
         state(target, "headrace_state_range", "range", StateFunctions.ROWS);
         state(target, "headrace_state_oldest", "oldest", StateFunctions.ROWS);
         state(target, "headrace_state_total", "total", number);

@@ -92,8 +92,8 @@ public final class StateFunctions {
         return TaskRuntime.of(task).stores.total(index.toString(), partition, bytes);
     }
 
-    /** The rows whose key begins with some bytes and has `tail` more, -1: any number, in the order of their bytes. */
-    public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
+    /** The rows whose key begins with some bytes, in the order of their bytes. */
+    public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix) {
         byte[] first = key(partition, prefix);
         List<InternalRow> found = new ArrayList<>();
         StateStores stores = TaskRuntime.of(task).stores;
@@ -101,15 +101,52 @@ public final class StateFunctions {
             for (rows.seek(first); rows.isValid(); rows.next()) {
                 stores.countRead();
                 byte[] key = rows.key();
-                if (key.length < first.length || !Arrays.equals(key, 0, first.length, first, 0, first.length)) {
+                if (compare(key, first) != 0) {
                     break;
                 }
-                if (tail < 0 || key.length == first.length + tail) {
-                    found.add(new GenericInternalRow(new Object[] {Arrays.copyOfRange(key, 4, key.length), rows.value()}));
+                found.add(row(key, rows.value()));
+            }
+        }
+        return new GenericArrayData(found.toArray());
+    }
+
+    /**
+     * The rows of a key that has `tail` bytes more, the first 8 of them a time that is not before `from`, in the order of their bytes.
+     *
+     * <p>Rows of longer keys that begin like this one lie among them, mostly behind the greatest time of all rows, where this ends.
+     */
+    public static ArrayData rowsOfKey(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail, long from) {
+        StateStores stores = TaskRuntime.of(task).stores;
+        Long newest = stores.newest(store.toString(), partition);
+        List<InternalRow> found = new ArrayList<>();
+        if (newest == null || newest < from) {
+            return new GenericArrayData(found.toArray());
+        }
+        byte[] first = key(partition, ByteBuffer.allocate(prefix.length + 8).put(prefix).putLong(Math.max(from, 0L)).array());
+        byte[] last = key(partition, ByteBuffer.allocate(prefix.length + 8).put(prefix).putLong(newest).array());
+        int length = last.length - 8 + tail;
+        try (RocksIterator rows = stores.iterator(store.toString())) {
+            for (rows.seek(first); rows.isValid(); rows.next()) {
+                stores.countRead();
+                byte[] key = rows.key();
+                if (compare(key, last) > 0) {
+                    break;
+                }
+                if (key.length == length) {
+                    found.add(row(key, rows.value()));
                 }
             }
         }
         return new GenericArrayData(found.toArray());
+    }
+
+    /** How the beginning of a key compares with some bytes. */
+    private static int compare(byte[] key, byte[] bytes) {
+        return Arrays.compareUnsigned(key, 0, Math.min(key.length, bytes.length), bytes, 0, bytes.length);
+    }
+
+    private static InternalRow row(byte[] key, byte[] value) {
+        return new GenericInternalRow(new Object[] {Arrays.copyOfRange(key, 4, key.length), value});
     }
 
     /** The row of the last version of a key that is not after a time; null if there is none. Its time stands behind the key. */

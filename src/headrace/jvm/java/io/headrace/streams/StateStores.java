@@ -61,7 +61,14 @@ public final class StateStores {
     private final Map<String, Store> stores = new ConcurrentHashMap<>();
     private final Map<String, StoreTotals> totals = new ConcurrentHashMap<>(); // of indexes of sizes
 
-    private record Store(RocksDB db, ColumnFamilyHandle handle) {
+    /** newest: by task, the greatest time that was put, which begins `tail` bytes before the end of a key; tail 0: keys have none. */
+    private record Store(RocksDB db, ColumnFamilyHandle handle, int tail, Map<Integer, Long> newest) {
+        void put(byte[] key) {
+            if (tail >= Long.BYTES) {
+                ByteBuffer bytes = ByteBuffer.wrap(key);
+                newest.merge(bytes.getInt(0), bytes.getLong(key.length - tail), Math::max);
+            }
+        }
     }
 
     /** What all sub-topologies of this process with one limit share: a cache of blocks, half of which write buffers may take. */
@@ -100,14 +107,14 @@ public final class StateStores {
         return memory;
     }
 
-    /** Make a store, on disk or in memory; nothing happens if it is there. */
-    public synchronized void create(String store, boolean persistent) throws RocksDBException {
+    /** Make a store, on disk or in memory; nothing happens if it is there. tail: the bytes of times and numbers behind its keys. */
+    public synchronized void create(String store, boolean persistent, int tail) throws RocksDBException {
         if (!stores.containsKey(store)) {
-            create(store, persistent ? db : memory());
+            create(store, persistent ? db : memory(), tail);
         }
     }
 
-    private void create(String store, RocksDB db) throws RocksDBException {
+    private void create(String store, RocksDB db, int tail) throws RocksDBException {
         BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(limited.cache).setFilterPolicy(new BloomFilter(10))
             .setCacheIndexAndFilterBlocks(true).setCacheIndexAndFilterBlocksWithHighPriority(true).setPinTopLevelIndexAndFilter(true)
             .setIndexType(IndexType.kTwoLevelIndexSearch).setPartitionFilters(true).setPinL0FilterAndIndexBlocksInCache(true)
@@ -115,7 +122,7 @@ public final class StateStores {
         ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
             .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(Math.min(MOST_OF_ONE_BUFFER, limited.bytes / 4));
         ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own);
-        stores.put(store, new Store(db, db.createColumnFamily(descriptor)));
+        stores.put(store, new Store(db, db.createColumnFamily(descriptor), tail, new ConcurrentHashMap<>()));
     }
 
     /** Throw away what a store holds. */
@@ -124,7 +131,7 @@ public final class StateStores {
         before.db.dropColumnFamily(before.handle);
         before.handle.close();
         totals.computeIfPresent(store, (name, total) -> new StoreTotals());
-        create(store, before.db);
+        create(store, before.db, before.tail);
     }
 
     /** Add up what an index of sizes says, from now on. It is empty. */
@@ -200,6 +207,11 @@ public final class StateStores {
         found.db.deleteRange(found.handle, unlogged, first, last);
     }
 
+    /** The greatest time that was put into a store for a task; null if there is no row. */
+    Long newest(String store, int partition) {
+        return stores.get(store).newest.get(partition);
+    }
+
     /** An iterator over a store, to be closed. */
     RocksIterator iterator(String store) {
         Store found = stores.get(store);
@@ -236,6 +248,7 @@ public final class StateStores {
                     if (row[1] == null) {
                         batch.delete(handle, row[0]);
                     } else {
+                        store.put(row[0]);
                         batch.put(handle, row[0], row[1]);
                     }
                 }
