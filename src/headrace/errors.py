@@ -137,6 +137,14 @@ class ArgumentError(StreamsError, ValueError):
     java_class = "java.lang.IllegalArgumentException"
 
 
+class ShutdownRequestedError(StreamsError):
+    """Another instance has shut down the whole application (`SHUTDOWN_APPLICATION`)."""
+
+    def __init__(self, reason: str) -> None:
+        """reason: the error of that instance."""
+        super().__init__(f"Another instance has requested that all instances of the application shut down, because of: {reason}")
+
+
 class MissingSourceTopicError(StreamsError):
     """Topics that the application reads are not there; they may belong to somebody else. `topics`: their names."""
 

@@ -114,7 +114,7 @@ class Group:
     def workers(self) -> list[str]:
         """The ids of the workers that are members of the group now. Raises KafkaFailure."""
         start, ids = client_id(""), []
-        for name, _ in self._admin.group_members(self._config.group_id, _MEMBERS_TIMEOUT_S):
+        for name, *_ in self._admin.group_members(self._config.group_id, _MEMBERS_TIMEOUT_S):
             if name.startswith(start):
                 ids.append(name.removeprefix(start).rpartition("@")[0])
         return sorted(ids)

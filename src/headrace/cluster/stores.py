@@ -75,7 +75,7 @@ class WorkerTransactions:
             f"it needs the rights Write and Describe on the transactional ids 'connect-cluster-{self.group}' and "
             f"'headrace-{self.group}-*'"
         )
-        other_members = {client for client, _ in self.admin.group_members(self.group, timeout_s)} - {client_id(self.member)}
+        other_members = {client for client, *_ in self.admin.group_members(self.group, timeout_s)} - {client_id(self.member)}
         if other_members:
             raise ConnectError(
                 f"This worker may not write in transactions: {rights}. Without them a worker can only run alone, and group "

@@ -39,7 +39,8 @@ class ActiveStandbyMember:
         """props: Java consumer settings; topic: subscribed to by all instances. Raises ConfigError."""
         self._props = _consumer_settings(props, group)
         clients.librdkafka(self._props, "consumer")
-        self._group, self._topic, self._listener = group, topic, listener
+        self._group, self._listener = group, listener
+        self.topic = topic
         self._active = False
         self._generation = 0  # incremented whenever this instance stops being active: earlier work must not be committed
         self._queue: queue.SimpleQueue[Callable[[Consumer], None]] = queue.SimpleQueue()
@@ -61,6 +62,10 @@ class ActiveStandbyMember:
     def generation(self) -> int | None:
         """The generation to commit with, the same as long as this instance stays active; None while it is not active."""
         return self._generation if self._active else None
+
+    def member_id(self, timeout_s: float = _TIMEOUT_S) -> str:
+        """The id that the group's coordinator has given to this instance; empty before. Raises KafkaFailure."""
+        return self._ask(lambda consumer: consumer.memberid() or "", timeout_s)
 
     def committed(self, partitions: Iterable[Partition], timeout_s: float = _TIMEOUT_S) -> dict[Partition, tuple[int, str]]:
         """The committed offsets of these partitions, with their metadata; partitions without one are left out.
@@ -104,7 +109,7 @@ class ActiveStandbyMember:
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
-        consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
+        consumer.subscribe([self.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
         busy_until, backoff = 0.0, Backoff(first_s=1.0, longest_s=5.0)
         while not self._stopping.is_set():
             try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 
 import structlog
 
-from headrace.errors import HeadraceError, RetriableError, StreamsError, StreamsTimeoutError
+from headrace.errors import HeadraceError, RetriableError, ShutdownRequestedError, StreamsError, StreamsTimeoutError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
@@ -17,11 +19,14 @@ from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, KafkaCluster
 from headrace.streams.engine.session import session
+from headrace.streams.engine.store_reader import StoreReader
 from headrace.streams.initialization import FATAL
 from headrace.streams.queries import ReadOnlyStore
+from headrace.streams.shutdown_request import partition_of_requests, refuse_if_requested, request_shutdown
 from headrace.streams.states import State, StateMachine
 from headrace.streams.topic_monitor import TopicMonitor
 from headrace.streams.topology import Topology
+from headrace.streams.unsupported import require_runnable
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +85,7 @@ class StreamsInstance:
 
     def start(self) -> None:
         """Verify the topics, compile the topology, join the group."""
+        require_runnable(self._topology, self._config)
         if self.states.state is not State.CREATED or not self.states.transition_to(State.REBALANCING):
             raise StreamsError("The client is either already started or already stopped, cannot re-start")
         try:
@@ -122,16 +128,25 @@ class StreamsInstance:
             raise StreamsError("Cannot clean up while running.")
 
     def store(self, name: str) -> ReadOnlyStore:
-        """A store of the running engine. Raises StreamsError if there is none."""
+        """A store of the running engine, or of the one that follows it. Raises StreamsError if there is none."""
         if name not in self._topology.stores and name not in self._topology.global_stores:
             raise StreamsError(f"Cannot get state store {name} because no such store is registered in the topology.")
+        return ReadOnlyStore(self._engine_with(name).find_store(name), partial(self._open_store, name))
+
+    @contextmanager
+    def _open_store(self, name: str) -> Iterator[StoreReader]:
+        with self._engine_with(name).open_store(name) as reader:
+            yield reader
+
+    def _engine_with(self, store: str) -> Engine:
+        """The running engine. Raises StreamsError if there is none, for this store."""
         engine = self._engine
         if engine is None or not self.states.state.is_running_or_rebalancing():
             raise StreamsError(
-                f"Cannot get state store {name}: this instance is {self.states.state} and does not hold it"
+                f"Cannot get state store {store}: this instance is {self.states.state} and does not hold it"
                 f"{'; another instance of the application is active' if self.states.state is State.RUNNING else ''}."
             )
-        return engine.store(name)
+        return engine
 
     def metrics(self) -> dict[str, dict[str, float]]:
         """Of the running engine."""
@@ -194,6 +209,12 @@ class StreamsInstance:
                 self.states.transition_to(State.REBALANCING)
 
     def _start_engine(self) -> None:
+        try:  # without the lock, for which the member's thread may wait
+            if self._member is not None:
+                refuse_if_requested(self._member)
+        except BaseException as error:
+            self._on_error(error)
+            return
         with self._lock:
             if self._stopping.is_set() or self._member is None or self._engine is not None:
                 return
@@ -229,15 +250,34 @@ class StreamsInstance:
             log.warning("The group has removed this instance: %s", error, application=self._config.application_id)
             self._restart_engine()
             return
-        if not isinstance(error, FATAL):
+        lasting = isinstance(error, (*FATAL, ShutdownRequestedError))
+        if not lasting:
             error = self._topic_monitor.explain(error)
         log.error("The application %s cannot continue: %s", self._config.application_id, error)
         self.error = error
-        again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
+        response = None if isinstance(error, ShutdownRequestedError) else self._handler(error)
+        again = response is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
         if again and not self._stopping.is_set():
             self._restart_engine()
             return
-        self._shut_down_with_error()
+        self._shut_down_with_error(error if response is StreamThreadExceptionResponse.SHUTDOWN_APPLICATION else None)
+
+    def _request_shutdown(self, engine: Engine | None, reason: BaseException) -> None:
+        """Have all instances of the application end, before this one leaves the group."""
+        member, application = self._member, self._config.application_id
+        if member is None:
+            return
+        try:
+            positions = {} if engine is None else {p: at for task in engine.tasks for p, at in task.positions.items()}
+            members = [member for *_, member in self._admin().group_members(application)]
+            done = request_shutdown(member, members, str(reason), positions.get(partition_of_requests(member)))
+        except HeadraceError as error:
+            log.warning("The other instances of %s could not be asked to shut down: %s", application, error)
+            return
+        if done:
+            log.error("All instances of %s are asked to shut down.", application)
+        else:
+            log.warning("The other instances of %s could not be asked to shut down: no offset is committed yet.", application)
 
     def _restart_engine(self) -> None:
         """Restore the stores and continue, if this instance is still the active one."""
@@ -250,17 +290,20 @@ class StreamsInstance:
         if self._member is not None and self._member.generation is not None:
             self._start_engine()
 
-    def _shut_down_with_error(self) -> None:
+    def _shut_down_with_error(self, of_all: BaseException | None = None) -> None:
+        """End in ERROR. of_all: the error that ends all instances of the application."""
         if self.states.transition_to(State.PENDING_ERROR):
-            self._shut_down(_CLOSE_TIMEOUT_S, at_once=True)
+            self._shut_down(_CLOSE_TIMEOUT_S, at_once=True, of_all=of_all)
             self.states.transition_to(State.ERROR)
 
-    def _shut_down(self, timeout_s: float | None, *, at_once: bool = False) -> bool:
+    def _shut_down(self, timeout_s: float | None, *, at_once: bool = False, of_all: BaseException | None = None) -> bool:
         self._stopping.set()
         self._verify_topics_now.set()
         with self._lock:
             engine, self._engine = self._engine, None
         ended = engine.stop(_CLOSE_TIMEOUT_S if timeout_s is None else timeout_s, at_once=at_once) if engine is not None else True
+        if of_all is not None:
+            self._request_shutdown(engine, of_all)
         if self._member is not None:
             self._member.leave()
         return ended

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from headrace.errors import TopologyError
 from headrace.streams import operations as ops
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.session import require_local
+from headrace.streams.engine.source import serdes_of
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode
 from headrace.streams.processor_groups import owns_store, processor_groups
 from headrace.streams.stores import StoreKind
@@ -47,6 +50,18 @@ def require_supported(topology: Topology) -> None:
                 f"{user} needs the rows of {node.name}, which is kept nowhere, and a transformer is called once for each change: "
                 "give transform_values a store with Materialized.as_(…)."
             )
+
+
+def require_runnable(topology: Topology, config: StreamsConfig) -> None:
+    """Raise ConfigError for a source without serdes, or a Spark that runs elsewhere: before anything is asked or joined.
+
+    To describe a topology, or to create its topics, needs neither.
+    """
+    for source in topology.sources():
+        if not any(topic in topology.repartition_topics for topic in source.topics):
+            serdes_of(source, config.default_serdes)
+    if (master := config.spark_settings.get("spark.master")) is not None:
+        require_local(master)
 
 
 def _check_shared_stores(topology: Topology, node: ProcessorNode) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from tests.clusters import Cluster, record
-from tests.support import wait_until
+from tests.support import quick_java, wait_until
 
 WAIT_S = 180
 
@@ -52,3 +57,18 @@ class Application:
 
     def await_results(self, expected: dict[str, int]) -> None:
         wait_until(lambda: self.results() == expected, WAIT_S, lambda: f"{expected}, not {self.results()}")
+
+
+@contextmanager
+def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """`headrace streams run` as a process of its own."""
+    settings = [part for key, value in config.items() for part in ("--set", f"{key}={value}")]
+    with (directory / "out").open("wb") as out, (directory / "err").open("wb") as err:
+        command = [sys.executable, "-m", "headrace.cli", "streams", "run", app, *settings]
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0, env=quick_java())
+    try:
+        yield running
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()

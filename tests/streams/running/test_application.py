@@ -10,7 +10,6 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.errors import MissingInternalTopicsError, ShutdownRequestedError, StreamsError
 from headrace.metric_pages import Row, application_rows, worker_rows
 from headrace.rest import RestServer
 from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
@@ -29,7 +28,7 @@ from headrace.streams.states import State
 from tests.clusters import record
 from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
-from tests.streams.running.application import WAIT_S, Application
+from tests.streams.running.application import WAIT_S, Application, process
 from tests.support import quick_java, seeds, wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
@@ -120,19 +119,55 @@ def test_in_manual_mode_topics_are_initialized_once_for_every_instance(make):
         app.await_results({"a": 2, "b": 1})
 
 
-@contextmanager
-def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """`headrace streams run` as a process of its own."""
+def test_two_instances_of_which_one_is_killed_count_every_word_in_manual_mode(destination, topic_name, tmp_path):
+    """The example `two_instances.sh`: as processes, whose internal topics `headrace streams init` creates."""
+    lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
+    text = (EXAMPLES / "word_count.py").read_text().replace('"lines"', f'"{lines}"').replace('"word-counts"', f'"{counts}"')
+    (tmp_path / "app.py").write_text(text)
+    destination.create(lines, 2)
+    destination.create(counts, 1)
+    config = {"application.id": name, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000"}
     settings = [part for key, value in config.items() for part in ("--set", f"{key}={value}")]
-    with (directory / "out").open("wb") as out, (directory / "err").open("wb") as err:
-        command = [sys.executable, "-m", "headrace.cli", "streams", "run", app, *settings]
-        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0, env=quick_java())
+    out = tmp_path / "out"
+
+    def send(words: str) -> None:
+        destination.produce(lines, [record(None, word.encode(), partition=i % 2) for i, word in enumerate(words.split())])
+
+    def counted() -> dict[str, int]:
+        return {r.key.decode(): int.from_bytes(r.value, "big") for r in destination.read(counts) if r.key and r.value}
+
+    def enter(before: str) -> None:
+        wait_until(lambda: before in out.read_text(), WAIT_S, lambda: out.read_text())
+        assert script.stdin is not None
+        script.stdin.write(b"\n")
+        script.stdin.flush()
+
+    with out.open("wb") as file:
+        script = subprocess.Popen(
+            ["sh", str(EXAMPLES / "two_instances.sh"), str(tmp_path / "app.py"), *settings], stdin=subprocess.PIPE, stdout=file,
+            stderr=file, process_group=0, env={**quick_java(), "HEADRACE": f"{sys.executable} -m headrace.cli"},
+        )  # fmt: skip
     try:
-        yield running
+        enter("Enter: create them.")
+        missing = f"Missing internal topics: {name}-counts-changelog, {name}-counts-repartition. If the application has never run"
+        refused = out.read_text()
+        assert refused.count(missing) == 2 and "Traceback" not in refused, refused
+        enter("Enter: the first instance works.")
+        assert f"{name}-counts-changelog has been created" in out.read_text()
+        send("a b a c")
+        wait_until(lambda: counted() == {"a": 2, "b": 1, "c": 1}, WAIT_S, lambda: out.read_text())
+        enter("Enter: the second one stands by.")
+        wait_until(lambda: len(destination.admin.group_members(name)) == 2, WAIT_S, lambda: out.read_text())
+        send("a d")
+        enter("Enter: the first one is killed")
+        send("b d")
+        wait_until(lambda: counted() == {"a": 3, "b": 2, "c": 1, "d": 2}, WAIT_S, lambda: out.read_text())
+        enter("Enter: the end.")
+        assert script.wait(WAIT_S) == 0, out.read_text()
     finally:
-        if running.poll() is None:
-            os.killpg(running.pid, signal.SIGKILL)
-        running.wait()
+        if script.poll() is None:
+            os.killpg(script.pid, signal.SIGKILL)
+        script.wait()
 
 
 @pytest.mark.parametrize(
@@ -201,6 +236,64 @@ def test_an_uncaught_error_reaches_the_handler_and_ends_the_client(make):
         assert ended.wait(WAIT_S)
         assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000)
     assert f"The value of the record at {app.source}-0 offset 0 cannot be read by the long serde" in seen[0]
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_an_error_can_shut_down_all_instances_of_the_application(make: Callable[..., Application], guarantee: str):
+    """Those that are there: one that is started later works, here until it reads the same record."""
+    from headrace.streams import StreamThreadExceptionResponse
+
+    app = make(processing_guarantee=guarantee)
+    builder, handled = StreamsBuilder(), []
+    builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.long())).to(app.sink)
+    topology = builder.build()
+
+    def instance() -> KafkaStreams:
+        streams = KafkaStreams(topology, app.config)
+
+        def handler(error: BaseException) -> Any:
+            handled.append(streams)
+            return StreamThreadExceptionResponse.SHUTDOWN_APPLICATION
+
+        streams.set_uncaught_exception_handler(handler)
+        return streams
+
+    unreadable = f"The value of the record at {app.source}-0 offset 0 cannot be read by the long serde"
+    with instance() as first, instance() as second:
+        first.start()
+        assert first.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000)
+        second.start()
+        wait_until(lambda: len(app.cluster.admin.group_members(app.id)) == 2, WAIT_S, "two members")
+        app.send("not a long!")
+        for streams in (first, second):
+            assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        assert unreadable in str(first.error)
+        assert f"all instances of the application shut down, because of: {first.error}"[:200] in str(second.error)
+        assert unreadable in str(second.error)
+        assert handled == [first]
+    with instance() as later:
+        later.start()
+        assert later.wait_for(State.ERROR, timeout=WAIT_S * 1000)
+        assert unreadable in str(later.error) and not isinstance(later.error, ShutdownRequestedError)
+
+
+def test_a_handle_of_a_store_reads_whatever_engine_there_is(make: Callable[..., Application]):
+    app = make()
+    with app.running() as streams:
+        store = streams.store("counts")
+        app.send("a", "a")
+        wait_until(lambda: store.get("a") == 2, WAIT_S, "the count")
+        reader = streams._instance._engine_with("counts").open_store("counts")  # of the engine that ends now
+        streams._instance._restart_engine()
+        assert streams.wait_for(State.RUNNING, timeout=WAIT_S * 1000)
+        with pytest.raises(StreamsError, match="Store counts is currently closed"), reader:
+            pass
+        assert store.get("a") == 2
+        streams.close()
+        with pytest.raises(
+            StreamsError, match="Cannot get state store counts: this instance is NOT_RUNNING and does not hold it"
+        ):
+            store.get("a")
 
 
 @pytest.mark.parametrize("through", [False, True])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from string import ascii_letters
 
 import pytest
+from pyspark.sql import functions as F
 
 from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
 from headrace.streams.states import State
@@ -117,3 +118,19 @@ def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_t
     (letter,) = app.cluster.read(dead)
     assert letter.value == large.encode()
     assert (dict(letter.headers)["__streams.errors.exception"] or b"").endswith(b".RecordTooLargeException")
+
+
+@pytest.mark.parametrize("limited_by", ["broker", "producer"])
+def test_a_result_that_is_too_large_is_named_where_no_handler_leaves_it_out(make: Callable[..., Application], limited_by: str):
+    app = make(**({} if limited_by == "broker" else {"producer_max_request_size": "20000"}))
+    app.cluster.admin.alter(app.sink, {"max.message.bytes": "20000" if limited_by == "broker" else "1000000"})
+    builder = StreamsBuilder()
+    stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
+    stream.map_values(lambda value: F.repeat(value, 10)).to(app.sink, Produced.with_(Serdes.string(), Serdes.string()))
+    app.send("a", "y" * 5_000, partition=1)
+    with KafkaStreams(builder.build(app.config), app.config) as streams:
+        streams.start()
+        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000)
+    sentence = str(streams.error)
+    assert f"A result of 50000 bytes of key, value and headers is too large for topic '{app.sink}'." in sentence
+    assert f"It follows from a record of {app.source}-1 offset 0 to 1. Raise max.message.bytes of the topic" in sentence

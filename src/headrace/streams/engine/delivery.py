@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from headrace.errors import ConnectError, HeadraceError
 from headrace.spark import failure
 from headrace.spark.kafka import TIMESTAMP_HEADER, write
 from headrace.streams.engine.changelog import BATCH
 from headrace.streams.engine.columns import HEADERS, union
+from headrace.streams.engine.source import Ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_CONTEXT = "The results of a batch could not be written"
+_TOO_LARGE = "org.apache.kafka.common.errors.RecordTooLargeException"
+_PLACES = 5  # that a sentence names
 COLUMNS = ("topic", "partition", "key", "value", "headers", "t", "numbered")
 
 
@@ -34,7 +39,26 @@ class BatchWriter:
         try:
             write(with_record_headers(union(frames), number), self._producer)
         except Exception as error:
-            raise failure.as_error(error, "The results of a batch could not be written") from error
+            raise failure.as_error(error, _CONTEXT) from error
+
+
+def write_failure(error: BaseException, inputs: Mapping[str, Ranges]) -> HeadraceError:
+    """The error of a batch whose results could not be written; for a result that is too large with its place and what helps.
+
+    inputs: the ranges of offsets that the batch has read, by input.
+    """
+    translated = failure.as_error(error, _CONTEXT)
+    if failure.root(error).java_class != _TOO_LARGE or isinstance(error, HeadraceError):
+        return translated
+    ranges = [(*partition, *r) for of_input in inputs.values() for partition, r in of_input.items() if r[0] < r[1]]
+    places = ", ".join(f"{topic}-{partition} offset {start} to {end - 1}" for topic, partition, start, end in ranges[:_PLACES])
+    more = f" and {len(ranges) - _PLACES} other partitions" if len(ranges) > _PLACES else ""
+    named = ConnectError(
+        f"{translated} It follows from a record of {places}{more}. Raise max.message.bytes of the topic, or "
+        "producer.max.request.size of the application; production.exception.handler=continue leaves such records out."
+    )
+    named.__cause__ = translated.__cause__
+    return named
 
 
 def with_record_headers(frame: DataFrame, number: int) -> DataFrame:

@@ -23,7 +23,7 @@ from headrace.spark.destination_topic import fitting_batch_bytes, max_message_by
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build, written_topics
-from headrace.streams.engine.delivery import BatchWriter
+from headrace.streams.engine.delivery import BatchWriter, write_failure
 from headrace.streams.engine.repartition_purge import RepartitionTopicPurge
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
@@ -32,7 +32,6 @@ from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.engine.transactions import TransactionPerBatch
 from headrace.streams.nodes import SinkNode
-from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
 
@@ -98,7 +97,7 @@ class KafkaCluster:
         try:
             runtime.run(batch, ranges)
         except Exception as error:
-            raise failure.as_error(error, "The results of a batch could not be written") from error
+            raise write_failure(error, inputs) from error
 
     def read(self, ranges: Ranges) -> DataFrame:
         """Records of ranges of offsets."""
@@ -222,16 +221,24 @@ class Engine:
                 for task in self.tasks:
                     task.refill_changelogs()
 
-    def store(self, name: str) -> ReadOnlyStore:
-        """A store, read between two batches. Raises StreamsError for one that no operator has created."""
+    def find_store(self, name: str) -> StateStore:
+        """The definition of a store. Raises StreamsError for one that no operator has created."""
+        return self._table_of(name)[2]
+
+    @contextmanager
+    def open_store(self, name: str) -> Iterator[StoreReader]:
+        """A reader of a store, which no batch changes meanwhile. Raises StreamsError if it is closed."""
+        task, table, _ = self._table_of(name)
+        with self._locks[task.program.number]:
+            yield table.reader()
+
+    def _table_of(self, name: str) -> tuple[StreamTask, StoreTable, StateStore]:
         for task in self.tasks:
             if name in task.state.tables:
-                open_reader = partial(_locked_reader, self._locks[task.program.number], task.state.tables[name])
-                return ReadOnlyStore(task.state.stores[name], open_reader)
+                return task, task.state.tables[name], task.state.stores[name]
         for task in self.tasks:
             if name in task.state.global_tables:
-                open_reader = partial(_locked_reader, self._locks[task.program.number], task.state.global_tables[name])
-                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), open_reader)
+                return task, task.state.global_tables[name], StateStore(name, StoreKind.KEY_VALUE)
         raise StreamsError(f"The store {name} holds nothing that can be read.")
 
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -362,13 +369,6 @@ def _topics_of_producer(task: StreamTask) -> set[str]:
     sinks = {task.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
     read = set() if task.transactions is None else {topic for topic, _ in task.partitions}
     return sinks | read | {changelog.topic for changelog in task.state.logs.values()}
-
-
-@contextmanager
-def _locked_reader(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
-    """A reader of a table, which no batch changes meanwhile."""
-    with lock:
-        yield table.reader()
 
 
 def _log_schema_wait(number: int, sentence: str | None) -> None:

@@ -2,7 +2,8 @@
 
 `n`, the number of the batch that is committed, or of the one that begins; then `to`, the offset after it; `c`, stream times by
 operator; `s`, signatures of stores; `e`, stores whose changelogs are being filled again; `w`, stores whose changelogs have rows
-in this partition, and repartition topics (`StateManager.stores_written`).
+in this partition, and repartition topics (`StateManager.stores_written`);
+`x`, members of the group that have to shut down, each as 8 hexadecimal digits, and why.
 
 A broker takes no more than `offset.metadata.max.bytes`. Names stand in several fields, so a long text is compressed: zlib, then
 base 85. What is compressed has a mark in front, which no JSON has.
@@ -29,6 +30,7 @@ OffsetMetadata = Mapping[Partition, Mapping[str, Any]]
 _MAX_LENGTH = 4096  # the broker's default of `offset.metadata.max.bytes`
 _PLAIN_LENGTH = 1024  # up to which the text is plain JSON, for those who read it
 _COMPRESSED = "z:"
+_REASON_LENGTH = 200  # characters of an error
 
 
 def encode(
@@ -38,7 +40,27 @@ def encode(
     clock = {node: times[partition[1]] for node, times in stream_times.items() if partition[1] in times}
     stores = sorted(store for store, p in written if p == partition[1])
     parts = {**more, "c": clock or None, "w": stores or None}
-    text = json.dumps({"n": number, **{key: part for key, part in parts.items() if part is not None}})
+    return _text({"n": number, **{key: part for key, part in parts.items() if part is not None}})
+
+
+def with_shutdown(text: str, members: Iterable[str], reason: str) -> str:
+    """The metadata of a partition with the request that members of the group shut down; the next batch removes it."""
+    fields = json.loads(_plain(text)) if text else {"n": 0}
+    return _text({**fields, "x": [[_short(member) for member in members], reason[:_REASON_LENGTH]]})
+
+
+def shutdown_reason(text: str, member: str) -> str | None:
+    """Why a member of the group has to shut down; None if nobody has requested it."""
+    members, reason = json.loads(_plain(text)).get("x", ([], None)) if text else ([], None)
+    return reason if _short(member) in members else None
+
+
+def _short(member: str) -> str:
+    return f"{zlib.crc32(member.encode()):08x}"
+
+
+def _text(fields: Mapping[str, Any]) -> str:
+    text = json.dumps(fields)
     if len(text) <= _PLAIN_LENGTH:
         return text
     return _COMPRESSED + base64.b85encode(zlib.compress(text.encode(), 9)).decode()

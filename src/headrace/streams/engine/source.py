@@ -30,6 +30,19 @@ _SET_TO_FAIL = (
 )
 
 
+def serdes_of(node: SourceNode, defaults: tuple[Serde | None, Serde | None]) -> tuple[Serde, Serde]:
+    """The serdes of keys and values of a source. defaults: of the application. Raises ConfigError if it has none."""
+    key, value = node.consumed.key_serde or defaults[0], node.consumed.value_serde or defaults[1]
+    for serde, what in ((key, "key"), (value, "value")):
+        if serde is None:
+            raise ConfigError(
+                f"Failed to configure {what} serde: source {node.name} has none. Please specify a {what} serde with "
+                f"Consumed.with_(…), or set one through default.{what}.serde."
+            )
+    assert key is not None and value is not None
+    return key, value
+
+
 def is_unreadable(message: str) -> bool:
     """Whether this is the error of `deserialization.exception.handler=fail`."""
     return _SET_TO_FAIL in message
@@ -124,15 +137,7 @@ class SourceReader:
     def _serdes(self, node: SourceNode, internal_format: InternalFormat | None) -> tuple[Serde, Serde]:
         if internal_format is not None:
             return internal_format.key_serde, internal_format.value_serde
-        key, value = node.consumed.key_serde or self.topics.defaults[0], node.consumed.value_serde or self.topics.defaults[1]
-        for serde, what in ((key, "key"), (value, "value")):
-            if serde is None:
-                raise ConfigError(
-                    f"Failed to configure {what} serde: source {node.name} has none. Please specify a {what} serde with "
-                    f"Consumed.with_(…), or set one through default.{what}.serde."
-                )
-        assert key is not None and value is not None
-        return key, value
+        return serdes_of(node, self.topics.defaults)
 
     def _place(self, raw: DataFrame, number: int) -> tuple[Column, int, DataFrame]:
         """The place of a record in the order of its task: Kafka takes the topic whose next record is the oldest."""

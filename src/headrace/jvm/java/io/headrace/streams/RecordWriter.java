@@ -9,12 +9,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -30,7 +30,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * another one of a few bytes; if a broker refuses the two as too large, the producer splits them without an end, until its thread dies
  * (KAFKA-8350).
  */
-final class RecordWriter implements Callback {
+final class RecordWriter {
     private static final String BATCH = "b"; // as headrace.streams.engine.changelog
     private static final String OLD = "o";
     private static final int SMALL_BYTES = 24; // more than what a record's largest possible overhead leaves for another one
@@ -118,9 +118,11 @@ final class RecordWriter implements Callback {
         for (byte[][] one : (List<byte[][]>) record[4]) {
             headers.add(TaskRuntime.text(one[0]), one[1]);
         }
-        keepApart((String) record[0], BatchResult.size(record));
-        producer.send(new ProducerRecord<>((String) record[0], (Integer) record[1], (Long) record[5], (byte[]) record[2],
-            (byte[]) record[3], headers), this);
+        String topic = (String) record[0];
+        int bytes = BatchResult.size(record);
+        keepApart(topic, bytes);
+        producer.send(new ProducerRecord<>(topic, (Integer) record[1], (Long) record[5], (byte[]) record[2], (byte[]) record[3], headers),
+            (metadata, exception) -> completed(topic, bytes, metadata, exception));
     }
 
     private void keepApart(String topic, int bytes) {
@@ -144,9 +146,11 @@ final class RecordWriter implements Callback {
         }
     }
 
-    @Override
-    public void onCompletion(RecordMetadata metadata, Exception exception) {
-        if (exception != null && failure == null) {
+    private void completed(String topic, int bytes, RecordMetadata metadata, Exception exception) {
+        if (exception instanceof RecordTooLargeException && failure == null) { // which knows neither the topic nor the record
+            failure = new RecordTooLargeException("A result of " + bytes + " bytes of key, value and headers is too large for topic '"
+                + topic + "'. " + exception.getMessage());
+        } else if (exception != null && failure == null) {
             failure = exception;
         } else if (exception == null) {
             ends.merge(new TopicPartition(metadata.topic(), metadata.partition()), metadata.offset() + 1L, Math::max);
