@@ -34,18 +34,23 @@ QUIX = "quixstreams"
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured: `records` in the topic, `keys` of them, rows of the table; `quix`: records of that side."""
+    """How much is measured: `records` in the topic, `keys` of them, rows of the table; `quix`: records of that side, and of the
+    processor beside it.
+    """
 
     records: int
     keys: int
-    restore_keys: int
+    restore_keys: tuple[int, ...]
     quix: int
     latency_keys: tuple[int, ...]
     timeout_s: float = 900
 
 
-FULL = Plan(records=2_000_000, keys=100_000, restore_keys=1_000_000, quix=200_000, latency_keys=(100_000, 2_000_000, 10_000_000))
-QUICK = Plan(records=100_000, keys=10_000, restore_keys=50_000, quix=20_000, latency_keys=(10_000,))
+FULL = Plan(
+    records=2_000_000, keys=100_000, restore_keys=(1_000_000, 10_000_000), quix=200_000,
+    latency_keys=(100_000, 2_000_000, 10_000_000),
+)  # fmt: skip
+QUICK = Plan(records=100_000, keys=10_000, restore_keys=(50_000,), quix=20_000, latency_keys=(10_000,))
 PROGRAMS = {"count": "count-vs-kafka-streams", "windowed-count": "windowed-count-vs-kafka-streams",
             "join": "stream-table-join-vs-kafka-streams"}  # fmt: skip
 
@@ -90,14 +95,23 @@ class Bench:
         self.values[row][side].append(rate)
         self.console.print(f"{side} {row}: {rate:,.0f}/s")
 
-    def both(self, program: str, row: str, records: int, *, of: str | None = None) -> None:
-        """Ours and Kafka Streams': a warm-up application, then the one that counts. of: restore the application of this name."""
+    def both(self, program: str, row: str, records: int) -> None:
+        """Ours and Kafka Streams': a warm-up application, then the one that counts."""
         for side in ("peer", "ours"):
-            name = f"{program}-{side}-{uuid.uuid4().hex[:6]}"
-            runs = (
-                [f"{name}-warm", str(records), name, str(records)] if of is None else [f"{of}-{side}", "0", f"{of}-{side}", "0"]
-            )
-            self.measure(row, side, [*self._command(side), self.broker, program, *runs], self._size(records, of))
+            self.one(side, program, row, records)
+
+    def one(self, side: str, program: str, row: str, records: int) -> None:
+        """One side: a warm-up application, then the one that counts."""
+        name = f"{program}-{side}-{uuid.uuid4().hex[:6]}"
+        self.measure(
+            row, side, [*self._command(side), self.broker, program, f"{name}-warm", str(records), name, str(records)], records
+        )
+
+    def restore(self, row: str, application: str, keys: int) -> None:
+        """Restore the application of this name, twice; the second time counts."""
+        for side in ("peer", "ours"):
+            name = f"{application}-{side}"
+            self.measure(row, side, [*self._command(side), self.broker, "restore", name, "0", name, "0"], keys)
 
     def prepare(self, side: str, application: str, records: int) -> None:
         """Let one side count once, so that there is something to restore."""
@@ -143,9 +157,6 @@ class Bench:
             subprocess.run([str(self._quix), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", QUIX], check=True)
         return self._quix
 
-    def _size(self, records: int, of: str | None) -> int:
-        return records if of is None else self.plan.restore_keys
-
 
 def run(options: Options, console: Console) -> None:
     """Measure, print the table, and write results/streams.json unless the run is quick or one-sided."""
@@ -161,23 +172,37 @@ def run(options: Options, console: Console) -> None:
             for program, row in PROGRAMS.items():
                 bench.both(program, row, plan.records + (plan.keys if program == "join" else 0))
             bench.quix()
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, Broker(name="bench") as broker:
-        restore = Bench(plan, Path(scratch), console, broker.bootstrap)
-        for topic in ("records", "table", "out"):
-            create_topic(broker.bootstrap, topic)
-        fill(broker.bootstrap, "records", plan.restore_keys, plan.restore_keys)
-        for side in ("peer", "ours"):
-            restore.prepare(side, "restored", plan.restore_keys)
-        for _ in range(options.rounds):
-            restore.both("restore", "restore-vs-kafka-streams", 0, of="restored")
-    values = {**bench.values, **restore.values}
+            bench.one("ours", "processor", "processor-vs-quix", plan.quix)
+    values, foreign = dict(bench.values), list(bench.foreign)
+    for keys in plan.restore_keys:
+        restored = _restore(plan, keys, options.rounds, console)
+        values |= restored.values
+        foreign += restored.foreign
     values["count-vs-quix"]["ours"] = values["count-vs-kafka-streams"]["ours"]
-    units = {"restore-vs-kafka-streams": "keys/s"}
-    rows = [report.Row(name, units.get(name, "records/s"), sides["ours"], sides["peer"]) for name, sides in values.items()]
+    values["processor-vs-quix"]["peer"] = values["count-vs-quix"]["peer"]  # a stateful function, too
+    rows = [
+        report.Row(name, "keys/s" if name.startswith("restore") else "records/s", sides["ours"], sides["peer"])
+        for name, sides in values.items()
+    ]
     report.show("Streams: headrace beside Kafka Streams and Quix Streams", "peer", rows, console)
     if not options.quick and options.only is None:
-        method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": bench.foreign + restore.foreign}
+        method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": foreign}
         console.print(f"written: {report.save('streams', rows, method)}")
+
+
+def _restore(plan: Plan, keys: int, rounds: int, console: Console) -> Bench:
+    """Measure how fast a store of so many keys comes back."""
+    row = "restore-vs-kafka-streams" if keys == plan.restore_keys[0] else f"restore-{keys}-vs-kafka-streams"
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, Broker(name="bench") as broker:
+        bench = Bench(plan, Path(scratch), console, broker.bootstrap)
+        for topic in ("records", "table", "out"):
+            create_topic(broker.bootstrap, topic)
+        fill(broker.bootstrap, "records", keys, keys)
+        for side in ("peer", "ours"):
+            bench.prepare(side, "restored", keys)
+        for _ in range(rounds):
+            bench.restore(row, "restored", keys)
+    return bench
 
 
 def run_latency(options: Options, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from datetime import timedelta
+from typing import Any
 
 from pyspark.sql import functions as F
 
@@ -17,10 +18,33 @@ from headrace.streams import (
     Produced,
     Serdes,
     State,
+    Stores,
     StreamsBuilder,
     TimeWindows,
     Topology,
 )
+
+
+class Counter:
+    """Counts the records of each key in a store, in Python: what `quix.py` does."""
+
+    key_serde, value_serde = Serdes.string(), Serdes.long()
+
+    @staticmethod
+    def stores() -> list[Any]:
+        """Its one store."""
+        return [Stores.key_value_store_builder(Stores.persistent_key_value_store("numbers"), Serdes.string(), Serdes.long())]
+
+    def init(self, context: Any) -> None:
+        """Take what it works with."""
+        self.context, self.numbers = context, context.get_state_store("numbers")
+
+    def process(self, record: Any) -> None:
+        """One more of this key."""
+        number = (self.numbers.get(record.key) or 0) + 1
+        self.numbers.put(record.key, number)
+        self.context.forward(record.with_value(number))
+
 
 STRINGS = Consumed.with_(Serdes.string(), Serdes.string())
 
@@ -40,6 +64,8 @@ def topology(program: str) -> Topology:
         minute = timedelta(minutes=1)
         counts = stream.group_by_key(grouped).windowed_by(TimeWindows.of_size_and_grace(minute, minute)).count()
         counts.to_stream().map(lambda key, count: (key["key"], count)).to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    elif program == "processor":
+        stream.process(Counter).to("out", Produced.with_(Serdes.string(), Serdes.long()))
     else:
         counts = stream.group_by_key(grouped).count(Materialized.as_("counts"))
         counts.to_stream().to("out", Produced.with_(Serdes.string(), Serdes.long()))
@@ -52,7 +78,7 @@ def run(brokers: str, program: str, application: str, records: int) -> None:
     streams = KafkaStreams(topology(program), config)
     begin = time.monotonic()
     streams.start()
-    if not streams.wait_for(State.RUNNING, State.ERROR, timeout=300_000) or streams.error:
+    if not streams.wait_for(State.RUNNING, State.ERROR, timeout=900_000) or streams.error:
         raise SystemExit(f"not running: {streams.error}")
     if program != "restore":
         begin = time.monotonic()

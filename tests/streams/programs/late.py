@@ -28,6 +28,7 @@ from tests.streams.programs.functions import (
     UPPER,
     WITH_BOUNDS,
     ZERO,
+    days,
     millis,
 )
 
@@ -94,6 +95,16 @@ def each_stream_of_a_cogroup_has_its_own_time_in_sessions(b: StreamsBuilder) -> 
     c = s.filter(ROW).group_by_key().cogroup(APPEND).cogroup(s.filter_not(ROW).group_by_key(), APPEND)
     w = c.windowed_by(SessionWindows.of_inactivity_gap_and_grace(millis(6), millis(5)))
     w.aggregate(EMPTY, CONCATENATED).to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+DAYS = "0 10 20 30 50 40 61 75 48"
+LONG = records("in", " ".join(f"a:v{day}@{int(day) * 86_400_000}" for day in DAYS.split()))
+
+
+@case(UNCACHED, input=LONG)
+def sessions_that_begin_weeks_apart(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(days(14), days(7)))
+    w.aggregate(EMPTY, APPEND, CONCATENATED).to_stream().select_key(WITH_BOUNDS).to("out")
 
 
 @case(UNCACHED, input=CROSSED)

@@ -97,6 +97,14 @@ def streams_meet_a_global_table(b: StreamsBuilder) -> None:
     b.stream("left").join(b.global_table("right"), OWN_KEY, BOTH).to("out")
 
 
+OUT_OF_ORDER = records("right", "k:a@10 k:b@5 gone:c@10 gone:-@5") + records("left", "k:x@20 gone:x@20")
+
+
+@case(input=OUT_OF_ORDER)
+def streams_meet_the_last_record_of_a_global_table(b: StreamsBuilder) -> None:
+    b.stream("left").left_join(b.global_table("right"), OWN_KEY, BOTH).to("out")
+
+
 @case(input=KNOWN)
 def streams_meet_a_global_table_or_stay_alone(b: StreamsBuilder) -> None:
     b.stream("left").left_join(b.global_table("right"), OWN_KEY, BOTH).to("out")
