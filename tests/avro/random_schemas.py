@@ -87,9 +87,12 @@ class _Schemas:
             return self._draw(st.permutations(["null", self._inner_of_union(space, depth)]))
         branches: list[Any] = ["null"] if self._draw(st.booleans()) else []
         for _ in range(self._draw(st.integers(2, 3))):
+            defined, entries = dict(self._defined), set(self._entries)
             branch = self._inner_of_union(space, depth)
             if _branch_name(branch) not in map(_branch_name, branches):
                 branches.append(branch)
+            else:
+                self._defined, self._entries = defined, entries
         return branches if len(branches) > 1 else ["null", *branches]
 
     def _inner_of_union(self, space: str, depth: int) -> Any:

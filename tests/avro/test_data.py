@@ -16,6 +16,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
+from headrace.avro import mapping
 from headrace.testing.registry import SchemaRegistry
 from headrace.testing.registry.store import RefusedError
 from tests.avro.chains import AVRO, BYTES, props, through
@@ -141,6 +142,14 @@ def test_data_without_schema_is_anything(spark: SparkSession, registry: SchemaRe
     assert deserialized(registry, written[2].value)["long"] == 7
     again = through(spark, config, written, TO_JSON)
     assert [json.loads(record.value) for record in again] == [json.loads(text) for text in texts]
+
+
+def test_data_without_schema_has_the_types_of_json(spark: SparkSession, registry: SchemaRegistry) -> None:
+    value = {"map": [{"key": {"int": 1}, "value": {"float": 0.5}}, {"key": {"string": "b"}, "value": {"bytes": b"\xff"}}]}
+    [result] = through(spark, props(registry), [Record(serialized(registry, mapping.ANYTHING_SCHEMA, value))])
+    entries = deserialized(registry, result.value)["map"]
+    set_fields = [[{k: v for k, v in part.items() if v is not None} for part in (e["key"], e["value"])] for e in entries]
+    assert set_fields == [[{"string": "1"}, {"double": 0.5}], [{"string": "b"}, {"string": "/w=="}]]
 
 
 def test_schemas_of_many_ids_may_meet_in_one_batch(spark: SparkSession, registry: SchemaRegistry) -> None:

@@ -45,6 +45,14 @@ def test_a_class_that_is_no_converter_is_refused(name, error):
     assert values(value_converter=name)["value.converter"].errors == [error]
 
 
+@pytest.mark.parametrize("kind", ["avro.AvroConverter", "protobuf.ProtobufConverter", "json.JsonSchemaConverter"])
+def test_a_converter_with_a_registry_is_none_of_headers(kind):
+    name = f"io.confluent.connect.{kind}"
+    assert values(value_converter=name)["value.converter"].errors == []
+    sentence = f"Class class {name} does not implement the HeaderConverter interface"
+    assert values(header_converter=name)["header.converter"].errors == [sentence]
+
+
 def test_every_alias_of_a_transformation_adds_the_options_of_its_class():
     found = definition(transforms=" a , b ", transforms_a_type="Shout", transforms_b_type="test.Shout")
     added = [o for o in found.options.values() if o.group == "Transforms: a"]
