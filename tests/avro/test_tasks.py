@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from headrace.connect_config.common import SourceConnectorConfig
+from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
+from headrace.connectors.base import TaskContext
+from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.converters.base import load
 from headrace.converters.typed_column import TypedColumn
 from headrace.errors import ConnectError
-from headrace.record import RecordColumns
+from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.chain import SourceChain
+from headrace.runtime.metrics.events import Batch
 from headrace.runtime.plan import plan_source_task
+from headrace.runtime.record_counts import RecordCounts
+from headrace.runtime.sink.chain import SinkChain
+from headrace.runtime.sink.delivery import SinkBatchRange, SinkDelivery, SinkPorts
+from headrace.runtime.sink.plan import plan_sink_task
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.testing.registry import SchemaRegistry
 from tests.avro.chains import AVRO, props
 from tests.avro.test_data import deserialized
+
+if TYPE_CHECKING:
+    from headrace.runtime.metrics import TaskRecorder
 
 WORKER = WorkerConfig({
     "bootstrap.servers": "localhost:1", "key.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -67,7 +79,7 @@ def test_hundreds_of_schemas_are_asked_for_once_each(registry: SchemaRegistry) -
     assert len(registry.requests) == 3 * 200  # to register, to read, and where each is registered
 
 
-def test_a_batch_with_more_schemas_than_a_plan_may_have_ends_the_task_with_a_sentence(
+def test_more_schemas_than_a_plan_may_have_end_a_task_whose_batches_cannot_be_split(
     spark: SparkSession, registry: SchemaRegistry
 ) -> None:
     read = {"source.value.converter": AVRO, "source.value.converter.schema.registry.url": registry.url}
@@ -79,6 +91,58 @@ def test_a_batch_with_more_schemas_than_a_plan_may_have_ends_the_task_with_a_sen
     chain = SourceChain(plan_source_task("m", 0, SourceConnectorConfig(config), config, WORKER), record)
     with pytest.raises(ConnectError, match=r"A batch has records of 501 different schemas.*max.poll.records=500"):
         chain.learn(chain.incoming(frame))
+
+
+@dataclass
+class Collecting(SinkTask):
+    """Collects what it is given."""
+
+    context: TaskContext
+    batches: list[tuple[int, Any, list[Any]]] = field(default_factory=list)
+
+    def put(self, batch: SinkBatch) -> None:
+        self.batches.append((batch.id, batch.offsets, [(row["offset"], bytes(row["value"])) for row in batch.frame.collect()]))
+
+
+def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
+    spark: SparkSession, registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.runtime.chain._MAX_SCHEMAS_PER_BATCH", 2)
+    registry.store.levels[None] = "NONE"
+    ids = [registry.register("t-value", {"type": "record", "name": f"R{n}", "fields": []}) for n in range(20)]
+    rows = [("t", n % 2, n // 2, b"\0" + id.to_bytes(4)) for n, id in enumerate(ids)]
+    frame = spark.createDataFrame(rows, "topic string, partition int, offset bigint, value binary").selectExpr(
+        "*", "cast(NULL as binary) AS key", f"cast(NULL as {HEADERS_TYPE}) AS headers", "current_timestamp() AS timestamp"
+    )
+    config = {**props(registry), "name": "s", "connector.class": "FileStreamSink", "topics": "t", "file": "x"}
+    plan = plan_sink_task(TaskContext("s", 0), SinkConnectorConfig(config), config, WORKER)
+    task, commits, counted = Collecting(TaskContext("s", 0)), [], []
+    ports = SinkPorts(
+        commit_offsets=lambda _, offsets: commits.append(dict(offsets)), ensure_dead_letters=lambda *_: None,
+        is_active=lambda _: True, record_active=lambda _: None, are_available=lambda _: True,
+        recorder=cast("TaskRecorder", SimpleNamespace(record=counted.append)),
+    )  # fmt: skip
+    counts = RecordCounts(spark)
+    chain = SinkChain(plan, plan.converters, frame, counts)
+    ends = {("t", 0): 10, ("t", 1): 10}
+    covered = SinkBatchRange({partition: (0, end) for partition, end in ends.items()}, 20, None, {}, ends | {("t", 2): 7})
+    SinkDelivery(plan, task, ports)(chain.incoming(counts.reading(frame)), chain, covered)
+    assert [len(values) for _, _, values in task.batches] == [10, 5, 5]
+    assert [id for id, _, _ in task.batches] == [10, 15, 20]
+    delivered: dict[tuple[str, int], list[int]] = {partition: [] for partition in ends}
+    for _, ranges, values in task.batches:
+        assert len(values) == sum(end - start for start, end in ranges.values())
+        for partition, (start, end) in ranges.items():
+            delivered[partition] += range(start, end)
+    assert delivered == {partition: [*range(10)] for partition in ends}  # in the order of the offsets
+    assert len({value for _, _, values in task.batches for _, value in values}) == 20
+    assert {(use.topic, use.subject) for use in cast("Any", plan.converters.value).uses.all()} == {
+        ("t", "t-value"),
+        (None, "t-value"),
+    }
+    assert commits[-1] == ends | {("t", 2): 7}
+    assert {key: end for commit in commits[:-1] for key, end in commit.items()} == {("t", 0): 10, ("t", 1): 5}
+    assert [(event.read, event.written) for event in counted if isinstance(event, Batch)] == [(n, n) for n in (10, 5, 5)]
 
 
 def test_a_column_without_a_registry_asks_for_nothing() -> None:

@@ -5,9 +5,22 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.kafka.positions import advanced, decide, summary
+from headrace.kafka.positions import advanced, decide, halved, summary
 
 A, B = ("a", 0), ("b", 1)
+
+
+@given(st.dictionaries(st.sampled_from([A, B, ("a", 1)]), st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1))
+def test_ranges_are_halved_and_nothing_is_lost(sizes: dict[tuple[str, int], tuple[int, int]]) -> None:
+    ranges = {partition: (start, start + size) for partition, (start, size) in sizes.items()}
+    halves = halved(ranges)
+    counts = [sum(end - start for start, end in half.values()) for half in halves]
+    total = sum(size for _, size in sizes.values())
+    assert counts == ([total // 2, total - total // 2] if total > 1 else [1])
+    read = {
+        partition: [offset for half in halves if partition in half for offset in range(*half[partition])] for partition in ranges
+    }
+    assert read == {partition: [*range(start, end)] for partition, (start, end) in ranges.items()}
 
 
 def test_reading_resumes_at_the_stored_offset() -> None:

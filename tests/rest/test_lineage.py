@@ -179,9 +179,11 @@ def test_topics_have_the_schemas_that_were_used_last() -> None:
     uses.add("read", "key", 3, "AVRO", ("orders-key", 1), Schema("string"))
     nodes = [LineageNode("connector:c", "connector", "c"), LineageNode("topic:far/orders", "topic", "orders", "far"),
              LineageNode("topic:copy.orders", "topic", "copy.orders")]  # fmt: skip
+    uses.add("written", "key", 4, "AVRO", ("shop.Key", 1), Schema("string"), topic="copy.orders")
     found = with_schemas(Lineage(nodes, []), [asdict(use) for use in uses.all()]).body()["nodes"]
     assert not found[0]["schemas"]
     assert [(one["part"], one["id"], one["fields"]) for one in found[1]["schemas"]] == [("key", 3, ())]
-    [value] = found[2]["schemas"]
+    [key, value] = found[2]["schemas"]
+    assert (key["part"], key["id"], key["subject"]) == ("key", 4, "shop.Key")  # as of RecordNameStrategy
     assert (value["part"], value["id"], value["version"]) == ("value", 2, 2)
     assert [(field["name"], field["type"]) for field in value["fields"]] == [("n", "INT32"), ("day", "Date")]

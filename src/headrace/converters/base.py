@@ -49,7 +49,7 @@ class ConverterReader(Protocol):
 
     def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None: ...  # noqa: D102
 
-    def look_up(self, texts: Iterable[str]) -> None: ...  # noqa: D102
+    def look_up(self, texts: Iterable[str], topic: str | None = None) -> None: ...  # noqa: D102
 
 
 class ConverterWriter(Protocol):
@@ -90,8 +90,11 @@ class WithoutRegistry:
     registers: ClassVar[bool] = False
     """Whether `write` requests the schemas of records before it writes them (`CompileContext.request_schema`, `learn`)."""
 
-    def look_up(self, texts: Iterable[str]) -> None:
-        """Fetch what `read` needs for the schemas that `schema_in` has found. Raises RetriableError if that is impossible now."""
+    def look_up(self, texts: Iterable[str], topic: str | None = None) -> None:
+        """Fetch what `read` needs for the schemas that `schema_in` has found. Raises RetriableError if that is impossible now.
+
+        topic: of the first record that has them, None if that is not known.
+        """
 
     @property
     def renew_at(self) -> float:

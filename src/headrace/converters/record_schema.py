@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.converters.base import schema_id_header
-from headrace.registry.client import Registry
+from headrace.registry.client import Registry, SubjectVersion
 from headrace.registry.errors import RegistryError
 
 _ID_SIZE = 5  # a byte 0 before it
@@ -32,10 +32,19 @@ def schema_of_record(
         entries = registry.subject_versions(id) if id else []
     except RegistryError:
         entries = []
-    exact = [entry for entry in entries if entry.subject == f"{topic}-{part}"]
-    of_topic = exact or [entry for entry in entries if entry.subject.startswith(f"{topic}-")] or entries
-    entry = of_topic[0] if of_topic else None
+    entry = entry_of(entries, part, topic) if entries else None
     return {"id": id or None, "subject": entry.subject if entry else None, "version": entry.version if entry else None}
+
+
+def entry_of(entries: Sequence[SubjectVersion], part: str, topic: str | None) -> SubjectVersion:
+    """That one of the subjects of a schema which data of a topic has it from, by the strategies for names of subjects.
+
+    part: `key` or `value`; topic: None if it is not known.
+    """
+    of_topic = [entry for entry in entries if topic is not None and entry.subject == f"{topic}-{part}"]
+    of_topic = of_topic or [entry for entry in entries if topic is not None and entry.subject.startswith(f"{topic}-")]
+    of_part = [entry for entry in entries if entry.subject.endswith(f"-{part}")] if topic is None else []
+    return next(iter(of_topic or of_part or entries))
 
 
 def _id_of_guid(registry: Registry, guid: bytes) -> int | None:

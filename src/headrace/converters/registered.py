@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import structlog
 
 from headrace.converters.base import Converter, schema_id_header
-from headrace.converters.record_schema import schema_of_record
+from headrace.converters.record_schema import entry_of, schema_of_record
 from headrace.converters.schema_faults import require_sound, schema_faults
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
-from headrace.registry.client import RegisteredSchema, Registry
+from headrace.registry.client import RegisteredSchema, Registry, SubjectVersion
 from headrace.registry.errors import RegistryError
 from headrace.registry.newest_versions import NewestVersions
 from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
@@ -50,6 +50,22 @@ class Writing:
     plan: Any
     prefix: bytes = b""
     """The bytes between the id and the payload."""
+
+
+@dataclass(frozen=True)
+class _RegisteredReading:
+    """How data of a schema of the registry is read, and where the registry has the schema."""
+
+    id: int
+    reading: Reading
+    entries: Sequence[SubjectVersion]
+
+    def entry(self, part: str, topic: str | None) -> tuple[str | None, int | None]:
+        """The subject that the data of a topic has it from, and its version in it; None where that is not known."""
+        if not self.entries:
+            return None, None
+        chosen = entry_of(self.entries, part, topic)
+        return chosen.subject, chosen.version
 
 
 class RegisteredConverter(RegistryConfig, Converter):
@@ -146,11 +162,13 @@ class RegisteredConverter(RegistryConfig, Converter):
         """The id, or GUID, of the schema, if it is not known."""
         return self._opened(source, known_texts) + ".schema"
 
-    def look_up(self, texts: Iterable[str]) -> None:
+    def look_up(self, texts: Iterable[str], topic: str | None = None) -> None:
         """Fetch schemas from the registry. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
         for text in texts:
             try:
-                self._registered(text)
+                registered = self._registered(text)
+                self.uses.add("read", self.part, registered.id, self.type, registered.entry(self.part, topic),
+                              registered.reading.schema, topic)  # fmt: skip
             except (RegistryError, DataError) as error:
                 if isinstance(error, RegistryError) and error.refuses_login:
                     raise
@@ -165,7 +183,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         for index, text in enumerate(schemas):
             when = f"({opened}.id <=> {index})"
             try:
-                reading = self._registered(text)
+                reading = self._registered(text).reading
             except (RegistryError, DataError) as error:
                 self._unread(context, when, lit(f"{error.java_class}: {error}"))
                 continue
@@ -187,7 +205,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         """Report the error of a reader, NULL for none, as a fault of data that cannot be read."""
         self._unread(context, f"({error} IS NOT NULL)", error)
 
-    def _registered(self, text: str) -> Reading:
+    def _registered(self, text: str) -> _RegisteredReading:
         """How data of a schema is read. text: its id, or GUID; after a colon the indexes of the message."""
         registry = self.registry
         id, _, indexes = text.partition(":")
@@ -200,14 +218,11 @@ class RegisteredConverter(RegistryConfig, Converter):
             entries = []
         versions = {entry.version for entry in entries}
         version = versions.pop() if len(versions) == 1 else None
-        subject = next((entry.subject for entry in entries if entry.subject.endswith(f"-{self.part}")), None)
-        subject = subject or (entries[0].subject if entries else None)
         path = [int(index) for index in indexes.split(",")] if indexes else [0]
         with schema_faults(f"The {self.format} schema with the id {id} cannot be used"):
             reading = self.reading(schema, version, path)
             require_sound(reading.schema)
-        self.uses.add("read", self.part, schema.id, self.type, (subject, version), reading.schema)
-        return reading
+        return _RegisteredReading(schema.id, reading, entries)
 
     def registered(
         self, data: bytes | None, topic: str, headers: Sequence[tuple[str, bytes | None]] = ()
@@ -343,7 +358,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         writing = self.writing(schema, target)
         if register:
             entry = subject, registry.version_in(subject, target.id)
-            self.uses.add("written", self.part, target.id, self.type, entry, schema)
+            self.uses.add("written", self.part, target.id, self.type, entry, schema, topic)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _check(self, target: RegisteredSchema, text: str, description: str, option: str) -> None:

@@ -94,6 +94,24 @@ def by_topic(positions: Mapping[Partition, int]) -> dict[str, dict[int, int]]:
     return offsets
 
 
+def halved(ranges: Mapping[Partition, tuple[int, int]]) -> list[dict[Partition, tuple[int, int]]]:
+    """Two halves of ranges of offsets, to be read one after the other; the ranges alone if they have one offset."""
+    total = sum(end - start for start, end in ranges.values())
+    if total < 2:
+        return [dict(ranges)]
+    lower: dict[Partition, tuple[int, int]] = {}
+    upper: dict[Partition, tuple[int, int]] = {}
+    left = total // 2
+    for partition, (start, end) in ranges.items():
+        cut = min(end, start + left)
+        left -= cut - start
+        if start < cut:
+            lower[partition] = start, cut
+        if cut < end:
+            upper[partition] = cut, end
+    return [lower, upper]
+
+
 def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:
     """The ranges in words, at most five of them."""
     ranges = [f"{t}-{p} offsets {first} to {end - 1}" for (t, p), (first, end) in sorted(moved.items())]

@@ -10,6 +10,10 @@ from typing import Literal
 from headrace.values.schema import Schema
 
 Direction = Literal["read", "written"]
+_Use = tuple[Direction, str, int, str | None, str | None]
+"""Direction, part, id, subject, topic."""
+MAX_FIRST_USES = 10_000
+"""How many uses of a task's schemas are known across its runs."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class SchemaUse:
     """When it was first used, in ms since the epoch."""
     fields: tuple[SchemaField, ...] = ()
     """The fields of its Connect schema; empty for data that is not a record."""
+    topic: str | None = None
+    """The topic whose record was written with it, or was the first to be read with it; None if that is not known."""
 
 
 class SchemaUses:
@@ -46,7 +52,9 @@ class SchemaUses:
     MAX_USES = 1000
 
     def __init__(self) -> None:
-        self._uses: OrderedDict[tuple[Direction, int, str | None], SchemaUse] = OrderedDict()
+        self._uses: OrderedDict[_Use, SchemaUse] = OrderedDict()
+        self.first_uses: OrderedDict[_Use, int] = OrderedDict()
+        """When each was first used, in ms since the epoch; may be shared with earlier runs of the task."""
 
     def add(
         self,
@@ -56,15 +64,21 @@ class SchemaUses:
         type: str,
         subject_version: tuple[str | None, int | None],
         schema: Schema | None = None,
+        topic: str | None = None,
     ) -> None:
-        """Record the use of a schema. subject_version: None for each part that is not known; schema: Connect's."""
+        """Record the use of a schema.
+
+        subject_version: None for each part that is not known; schema: Connect's; topic: as of `SchemaUse`.
+        """
         subject, version = subject_version
-        key = direction, id, subject
+        key = direction, part, id, subject, topic
         if key in self._uses:
             self._uses.move_to_end(key)
             return
-        since = time.time_ns() // 1_000_000
-        self._uses[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema))
+        since = self.first_uses.setdefault(key, time.time_ns() // 1_000_000)
+        while len(self.first_uses) > MAX_FIRST_USES:
+            self.first_uses.popitem(last=False)
+        self._uses[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema), topic)
         if len(self._uses) > self.MAX_USES:
             self._uses.pop(next(iter(self._uses)))
 

@@ -86,12 +86,15 @@ def joined(parts: Iterable[Lineage]) -> Lineage:
 
 
 def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage:
-    """With the schemas of topics. uses: of a connector, as `SchemaUsage.of` has them; subjects are named after topics."""
-    last = {use["subject"]: use for use in sorted(uses, key=lambda use: use["since"]) if use["subject"] is not None}
+    """With the schemas of topics. uses: of a connector, as `SchemaUsage.of` has them; without a topic the subject tells it."""
+    last: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for use in sorted(uses, key=lambda use: use["since"]):
+        if use["subject"] is not None:
+            last[use.get("topic") or use["subject"].removesuffix(f"-{use['part']}"), use["part"]] = use
     names = ("part", "id", "type", "subject", "version", "fields")
 
     def of_topic(name: str) -> list[dict[str, Any]]:
-        schemas = [last[subject] for part in ("key", "value") if (subject := f"{name}-{part}") in last]
+        schemas = [last[name, part] for part in ("key", "value") if (name, part) in last]
         return [{key: use[key] for key in names} for use in schemas]
 
     return replace(lineage, nodes=[replace(n, schemas=of_topic(n.name)) if n.kind == TOPIC else n for n in lineage.nodes])

@@ -113,8 +113,8 @@ _LETTER = _object({
 
 _SCHEMA_USE: Schema = {
     "task": _INT, "worker_id": _TEXT, "direction": _one_of(("read", "written")), "part": _one_of(("key", "value")),
-    "id": _INT, "type": _TEXT, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
-    "since": {**_INT, "description": "When the task met it first, in ms since the epoch."},
+    "id": _INT, "type": _TEXT, "topic": _TEXT_OR_NULL, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
+    "since": {**_INT, "description": "When the task met it first, in ms since the epoch; since this worker process runs."},
     "fields": _list(_object({"name": _TEXT, "type": _TEXT}), description="Of a record, with Connect's types."),
 }  # fmt: skip
 SCHEMAS: dict[str, Schema] = {

@@ -35,6 +35,10 @@ _MAX_SCHEMAS_PER_BATCH = 500  # schemas of one batch
 _SINGLE_LOOKUPS = 4  # schemas of a batch that are searched one at a time
 
 
+class TooManySchemasError(ConnectError):
+    """A batch has records of more schemas than one plan may have."""
+
+
 @dataclass(frozen=True)
 class Steps:
     """The steps of a record between reading and writing: converters, transforms, error tolerance."""
@@ -71,6 +75,11 @@ class TaskChain:
         return USAGE.asking(self._steps.connector, self._steps.task)
 
     @property
+    def _read_topic(self) -> Sql:
+        """The topic that a record was read from; it may be renamed before the chain."""
+        return quoted(f"{ORIGIN}topic") if "topic" in self._record.origin else "in_topic"
+
+    @property
     def learns(self) -> bool:
         """Whether a batch has to be searched for new schemas before it can be transformed."""
         return any(self._new_schema(part) is not None for part in self._schemas) or bool(self.compiled().request_columns)
@@ -96,6 +105,7 @@ class TaskChain:
         """Find the unknown schemas of a batch; the batch is read only if it can have any.
 
         The first few are searched one at a time: a known schema is recognized by comparing bytes, an unknown one is parsed.
+        Raises TooManySchemasError.
         """
         self._trim_schemas()  # before the search, so that no schema of this batch is dropped
         self.renew()
@@ -118,10 +128,10 @@ class TaskChain:
         for _ in range(_SINGLE_LOOKUPS):
             if not self._add_schemas([self._unknown_schemas(incoming).head()]):
                 return
-        columns = self._unknown_schemas(incoming).columns
+        columns = [name for name in self._unknown_schemas(incoming).columns if name != "topic"]
         row: Any = self._unknown_schemas(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
         if (most := max(len(row[part]) for part in columns)) > _MAX_SCHEMAS_PER_BATCH:
-            raise ConnectError(
+            raise TooManySchemasError(
                 f"A batch has records of {most} different schemas; one plan covers the whole batch, with at most "
                 f"{_MAX_SCHEMAS_PER_BATCH}. Read fewer records per batch: "
                 f"consumer.override.max.poll.records={_MAX_SCHEMAS_PER_BATCH}."
@@ -153,14 +163,22 @@ class TaskChain:
     def _unknown_schemas(self, incoming: DataFrame) -> DataFrame:
         """The texts of unknown schemas, in columns `key` and `value`, of the records that have one."""
         new_texts = {part: sql for part in self._schemas if (sql := self._new_schema(part)) is not None}
-        texts_frame = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in new_texts.items()))
+        texts_frame = incoming.selectExpr(
+            f"{self._read_topic} AS topic", *(f"{sql} AS {part}" for part, sql in new_texts.items())
+        )
         return filter_here(texts_frame, " OR ".join(f"{part} IS NOT NULL" for part in new_texts))
 
     def _add_schemas(self, rows: Sequence[Any]) -> bool:
-        """Add these schemas to the known ones; returns whether there were any."""
-        texts = [(part, text) for row in rows if row is not None for part, text in _items(row) if text is not None]
-        for part, text in texts:
-            getattr(self._reading, part).look_up([text])
+        """Add these schemas to the known ones; returns whether there were any. rows: `key`, `value`, `topic`, each if known."""
+        members = [row if isinstance(row, dict) else row.asDict() for row in rows if row is not None]
+        texts = [
+            (part, text, row.get("topic"))
+            for row in members
+            for part, text in row.items()
+            if part in self._schemas and text is not None
+        ]
+        for part, text, topic in texts:
+            getattr(self._reading, part).look_up([text], topic)
             self._schemas[part] = [*self._schemas[part], text]
             self._compiled = None
         return bool(texts)
@@ -301,7 +319,7 @@ class FeedChain(TaskChain):
         new = {part: sql for part in self._schemas if (sql := self._new_schema(part)) is not None}
         unknown = " OR ".join(f"{sql} IS NOT NULL" for sql in new.values())
         whole = {part: str(getattr(self._reading, part).schema_in(f"in_{part}", ())) for part in new}
-        return incoming.selectExpr("*", f"CASE WHEN {unknown} THEN {_object(whole)} END AS unread")
+        return incoming.selectExpr("*", f"CASE WHEN {unknown} THEN {_object({**whole, 'topic': self._read_topic})} END AS unread")
 
     def _write_needs(self, columns: Mapping[str, str]) -> Sql:
         """The schemas that a record's writers need, as JSON with the number of the chain; NULL if none."""
@@ -339,7 +357,7 @@ class FeedChain(TaskChain):
         return any(len(texts) >= _MAX_SCHEMAS_PER_CHAIN for texts in self._schemas.values())
 
     def learn_need(self, need: Mapping[str, Any]) -> None:
-        """Learn the schemas of a record: `key` and `value` as read, and those of its writers (prefix WRITER_NEED).
+        """Learn the schemas of a record: `key` and `value` as read, from `topic`, and those of its writers (prefix WRITER_NEED).
 
         Raises RetriableError if the registry is not available.
         """
@@ -349,17 +367,17 @@ class FeedChain(TaskChain):
             for name, text in texts.items():
                 learners[name].learn([text])
             self._add_schemas(
-                [{part: need[part]} for part in self._schemas if part in need and need[part] not in self._schemas[part]]
+                [
+                    {part: need[part], "topic": need.get("topic")}
+                    for part in self._schemas
+                    if part in need and need[part] not in self._schemas[part]
+                ]
             )
 
 
 def _object(members: Mapping[str, Sql]) -> Sql:
     """JSON of an object, without the members that are NULL."""
     return f"to_json({call('named_struct', *(x for name, sql in members.items() for x in (lit(name), sql)))})"
-
-
-def _items(row: Any) -> list[tuple[str, str | None]]:
-    return list((row if isinstance(row, dict) else row.asDict()).items())
 
 
 def _if_failed(letter: Sql, sql: Sql) -> Sql:

@@ -15,8 +15,8 @@ from headrace.connectors.base import Offsets, Progress
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import RetriableError
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import summary
-from headrace.runtime.chain import SourceChain
+from headrace.kafka.positions import halved, summary
+from headrace.runtime.chain import SourceChain, TooManySchemasError
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.record_counts import RecordCounts
@@ -44,6 +44,7 @@ class FeedBatches:
         Raises the error that ended it.
         """
         positions = dict(self._source.positions)
+        pieces: list[dict[Partition, tuple[int, int]]] = []  # of a batch that has too many schemas for one plan
         check_at = time.monotonic() + self._task.check_interval_s
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
         while not self._stopping.is_set():
@@ -51,15 +52,21 @@ class FeedBatches:
                 if self._task.needs_reopening():
                     return
                 check_at = time.monotonic() + self._task.check_interval_s
-            ranges_read = self._next_ranges(positions)
+            ranges_read = pieces.pop(0) if pieces else self._next_ranges(positions)
             if not ranges_read:
                 self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _IDLE_S)
                 continue
             counts, frame = RecordCounts(spark), self._read(spark, ranges_read)
             chain = SourceChain(self._plan, self._source.record(frame))
             incoming = chain.incoming(counts.reading(frame))
-            if chain.learns:
-                chain.learn(incoming)
+            try:
+                if chain.learns:
+                    chain.learn(incoming)
+            except TooManySchemasError:
+                pieces[:0] = halves = halved(ranges_read)
+                if len(halves) == 1:
+                    raise
+                continue
             topic_routing = routing(self._plan.stages, self._source)
             self._delivery(chain.outgoing(incoming), self._progress(ranges_read), topic_routing, counts)
             ends = {p: end for p, (_, end) in ranges_read.items()}

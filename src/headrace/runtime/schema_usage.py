@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,6 +23,7 @@ class SchemaUsage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._converters: dict[_Task, weakref.WeakSet[RegisteredConverter]] = {}
+        self._first_uses: dict[_Task, OrderedDict[Any, int]] = {}  # stays when a task is restarted
         self._waiting: dict[_Task, str] = {}
         self._stopping: dict[_Task, threading.Event] = {}
 
@@ -47,6 +49,9 @@ class SchemaUsage:
             self._waiting.pop((connector, task), None)
             if registered:
                 self._converters[connector, task] = weakref.WeakSet(registered)
+                first_uses = self._first_uses.setdefault((connector, task), OrderedDict())
+                for converter in registered:
+                    converter.uses.first_uses = first_uses
 
     @contextmanager
     def asking(self, connector: str, task: int) -> Iterator[None]:

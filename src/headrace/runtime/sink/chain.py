@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headrace.connectors.sink import COLUMNS
 from headrace.converters.base import Writers
+from headrace.kafka.groups import Partition
 from headrace.record import RecordColumns
 from headrace.runtime.chain import Steps, TaskChain, stamped
 from headrace.runtime.failed_records import stop_at_failure
@@ -14,6 +16,7 @@ from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import report
 from headrace.transforms.chain import INPUT, Readers
 from headrace.values.scope import filter_here
+from headrace.values.sql import lit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,6 +57,15 @@ class SinkChain(TaskChain):
     def fails(self) -> bool:
         """Whether a record can fail at all."""
         return self.compiled().fails
+
+    @staticmethod
+    def within(incoming: DataFrame, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
+        """The records of these ranges of offsets."""
+        conditions = (
+            f"(in_topic = {lit(topic)} AND in_partition = {partition} AND in_offset >= {start} AND in_offset < {end})"
+            for (topic, partition), (start, end) in ranges.items()
+        )
+        return filter_here(incoming, " OR ".join(conditions))
 
     def transformed(self, incoming: DataFrame) -> DataFrame:
         """All columns after the chain; `records` and `letters` select from them."""

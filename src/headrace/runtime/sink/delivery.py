@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,7 +16,9 @@ import structlog
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
+from headrace.kafka.positions import halved
 from headrace.retry import Backoff
+from headrace.runtime.chain import TooManySchemasError
 from headrace.runtime.failed_records import failed_at, log_failed, only_failures
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed, Retried
@@ -61,6 +63,20 @@ class SinkBatchRange:
     partition_counts: Mapping[str, int]
     commit: Mapping[Partition, int]
 
+    def halves(self) -> list[SinkBatchRange]:
+        """Two ranges that are delivered one after the other instead of this one; only this one, if it has one offset."""
+        ranges = halved(self.offsets)
+        if len(ranges) == 1:
+            return [self]
+        lower, upper = ranges
+        first = replace(
+            self,
+            offsets=lower,
+            id=self.id - sum(end - start for start, end in upper.values()),
+            commit={partition: end for partition, (_, end) in lower.items()},
+        )
+        return [first, replace(self, offsets=upper)]
+
     def batch(self, frame: DataFrame) -> SinkBatch:
         """The batch of these records."""
         return SinkBatch(frame, self.id, self.offsets, frame.sparkSession, self.topics, self.partition_counts)
@@ -82,10 +98,28 @@ class SinkDelivery:
             self._abandoned = True
 
     def __call__(self, incoming: DataFrame, chain: SinkChain, covered: SinkBatchRange) -> None:
-        """Deliver one batch, of the columns of `SinkChain.incoming`. Raises errors that fail the task, or retriable ones."""
-        chain.counts.begin()
-        if chain.learns:
-            chain.learn(incoming)
+        """Deliver one batch, of the columns of `SinkChain.incoming`. Raises errors that fail the task, or retriable ones.
+
+        A batch of too many schemas for one plan is delivered as several.
+        """
+        ranges = [covered]
+        while ranges and not (self._stopping.is_set() and ranges[0] is not covered):
+            part = ranges.pop(0)
+            frame = incoming if part is covered else chain.within(incoming, part.offsets)
+            chain.counts.begin()
+            try:
+                if chain.learns:
+                    chain.learn(frame)
+            except TooManySchemasError:
+                halves = part.halves()
+                if len(halves) == 1:
+                    raise
+                ranges[:0] = halves
+            else:
+                self._deliver(frame, chain, part, None if part is covered else frame.count())
+
+    def _deliver(self, incoming: DataFrame, chain: SinkChain, covered: SinkBatchRange, read: int | None) -> None:
+        """Deliver a batch whose schemas are known. read: the number of its records, None: those that the counters count."""
         transformed, failures = chain.transformed(incoming), 0
         if chain.fails and self._plan.tolerance.all:
             failures = self._write_failed_as_letters(chain.letters(transformed))
@@ -97,7 +131,8 @@ class SinkDelivery:
             ended = self._error_to_raise(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
-            self._ports.recorder.record(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
+            counted = chain.counts.batch(failures, self._plan.tolerance, letters_written=False)
+            self._ports.recorder.record(counted if read is None else replace(counted, read=read))
         self._record_active(incoming, covered)
         self._retry(lambda: self._commit(covered), covered)  # retries while the coordinator is unavailable, without limit
         self.batches += 1
