@@ -162,6 +162,12 @@ def test_a_schema_of_connect_that_makes_no_sense_is_an_error_of_the_data(registr
         converter.learn_value(value, "orders")
 
 
+def test_a_schema_of_a_serde_that_makes_no_sense_is_said_in_a_sentence() -> None:
+    converter: Any = load(AVRO, {"schema.registry.url": "http://localhost:1"}, is_key=False)
+    with pytest.raises(DataError, match="The Avro schema of the serde cannot be used: ValueError"):
+        converter.schema_of('{"type": "int", "connect.parameters": "x"}', "")
+
+
 @each
 def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry, form: Format) -> None:
     converter: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0"}, is_key=False)

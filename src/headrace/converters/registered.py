@@ -272,7 +272,8 @@ class RegisteredConverter(RegistryConfig, Converter):
         None: schemaless data. Raises RegistryError, RegistryUnavailableError, DataError.
         """
         schema = self._newest.get(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
-        return self.reading(schema, None, [0]).schema
+        with schema_faults(f"The {self.format} schema of {subject or 'the serde'} cannot be used", of_data=False):
+            return self.reading(schema, None, [0]).schema
 
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
         """The id of the newest schema of a subject, or of a text under the subject of a topic, which may be registered.
