@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+import structlog
 from typer.testing import CliRunner, Result
 
 from headrace.cli.app import app
@@ -88,6 +91,79 @@ def test_the_tests_of_the_example_pass_and_a_wrong_one_says_what_differs(example
         'record 1: topic is "copy.orders" instead of "orders"',
         'record 1: value is {"id": 1, "card": ""} instead of {"id": 1, "card": "4111"}',
     ]
+
+
+@pytest.fixture
+def logging_restored() -> Iterator[None]:
+    """The command sets up the log of its process, which is that of the tests here."""
+    root = logging.getLogger()
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.configure(**configured)
+
+
+def add_test(folder: Path, name: str, **changes: object) -> None:
+    content = json.loads((folder / "tests" / "orders.json").read_text()) | changes
+    (folder / "tests" / f"{name}.json").write_text(json.dumps(content))
+
+
+@pytest.mark.usefixtures("spark", "logging_restored")
+def test_the_command_ends_with_0_where_all_tests_pass_and_with_1_and_the_reasons_where_one_fails(example: Path) -> None:
+    passed = project("test", str(example))
+    assert passed.exit_code == 0, passed.output
+    assert passed.stdout.splitlines() == ["passed  tests/orders.json", "1 passed, 0 failed"]
+    add_test(example, "other", expect=[None])
+    add_test(example, "unknown", connector="order")
+    failed = project("test", str(example))
+    assert failed.exit_code == 1
+    assert failed.stdout.splitlines() == [
+        "passed  tests/orders.json",
+        "failed  tests/other.json",
+        "        record 1: it should be dropped, and is passed to copy.orders",
+        "failed  tests/unknown.json",
+        "        there is no connector order; there are orders",
+        "1 passed, 2 failed",
+    ]
+
+
+@pytest.mark.usefixtures("spark", "logging_restored")
+def test_a_project_with_tests_and_no_connectors_says_so(example: Path) -> None:
+    (example / "connectors" / "orders.json").unlink()
+    (example / "connectors").rmdir()
+    failed = project("test", str(example))
+    assert failed.exit_code == 1
+    assert "        there is no connector orders, as the project has none" in failed.stdout.splitlines()
+
+
+def test_a_project_without_tests_and_an_environment_that_is_not_there_are_one_sentence_each(example: Path) -> None:
+    assert isinstance(unknown := project("test", str(example), "--env", "other").exception, ConfigError)
+    assert "has no environment 'other'; it has dev, prod." in str(unknown)
+    (example / "tests" / "orders.json").unlink()
+    without = project("test", str(example))
+    assert without.exit_code == 1
+    assert str(without.exception) == f"{example / 'tests'} has no test; a test is a file NAME.json."
+
+
+def test_drift_ends_with_1_where_the_worker_or_a_topic_cannot_be_asked(folder: Path) -> None:
+    file = folder / "project.toml"
+    with_topics = file.read_text() + '[environments.dev.kafka]\nbootstrap.servers = "127.0.0.1:1"\n"request.timeout.ms" = 500\n'
+    file.write_text(with_topics)
+    (folder / "topics.toml").write_text("[orders]\npartitions = 1\nreplication.factor = 1\n")
+    (folder / "connectors" / "a.json").unlink()
+    (folder / "connectors").rmdir()
+    unknown = project("drift", str(folder), "--json")
+    assert unknown.exit_code == 1
+    assert json.loads(unknown.stdout)["not_known"][0].startswith("topics.toml: ")
+
+    file.write_text('[environments.dev]\nurl = "http://127.0.0.1:1"\n')
+    (folder / "topics.toml").unlink()
+    (folder / "connectors").mkdir()
+    (folder / "connectors" / "a.json").write_text(json.dumps({"name": "a", "config": SOURCE}))
+    away = project("drift", str(folder))
+    assert away.exit_code == 1
+    assert "No worker can be reached at http://127.0.0.1:1" in str(away.exception)
 
 
 FAILED = {"outcome": "failed", "failure": {"message": "No such field", "cause": "x"}, "output": None}

@@ -174,7 +174,8 @@ def test(target: Folder = Path(), env: Env = None) -> None:
     failed = 0
     for test in tests:
         if test.connector not in connectors:
-            problems = [f"there is no connector {test.connector}; there are {', '.join(connectors)}"]
+            names = f"; there are {', '.join(connectors)}" if connectors else ", as the project has none"
+            problems = [f"there is no connector {test.connector}{names}"]
         else:
             try:
                 problems = chains.run(test, connectors[test.connector].config, worker, spark)
