@@ -1,4 +1,4 @@
-"""The packages are layers: imports go one way only, and modules stay small (docs: README, "How it is built")."""
+"""The packages are layers: imports go one way only, and modules stay small (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def test_a_function_fits_on_a_screen() -> None:
     assert {name: lines for name, lines in functions if lines > 50} == {}
 
 
-def test_the_readme_names_every_package() -> None:
-    readme = (SOURCE.parents[1] / "README.md").read_text(encoding="utf-8").partition("## How it is built")[2]
+def test_the_design_names_every_package() -> None:
+    design = (SOURCE.parents[1] / "docs" / "design.md").read_text(encoding="utf-8").partition("## The packages")[2]
     packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    assert {package for package in packages if f"`{package}`" not in readme} == set()
+    assert {package for package in packages if f"`{package}`" not in design} == set()
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

@@ -84,7 +84,7 @@ class Group:
         self._rebalances.show(metrics, self._config.connect_protocol.lower(), lambda: self.url if self.leads() else None)
 
     def stop(self) -> None:
-        """Leave the group."""
+        """Stop being a member; the work is reassigned after the session time-out."""
         self._stopping.set()
         if self._leadership:
             self._leadership.lead(False)
