@@ -99,6 +99,20 @@ def test_a_target_state_of_an_older_worker_is_understood():
     assert decode(b"target-state-a", b'{"state":"PAUSED"}') == TargetStateChange("a", TargetState.PAUSED)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "record"),
+    [
+        ("connector-a", '{"properties":{"k":"v"},"later":{"x":1}}', ConnectorConfigRecord("a", {"k": "v"})),
+        ("task-a-0", '{"properties":{"k":"v"},"later":1}', TaskConfig("a", 0, {"k": "v"})),
+        ("target-state-a", '{"state":"PAUSED","state.v2":"STOPPED","later":1}', TargetStateChange("a", TargetState.STOPPED)),
+        ("commit-a", '{"tasks":2,"later":1}', TasksCommit("a", 2)),
+        ("later-a", '{"x":1}', None),
+    ],
+)
+def test_what_a_later_version_adds_is_passed_over_so_that_one_can_go_back(key: str, value: str, record: object) -> None:
+    assert decode(key.encode(), value.encode()) == record
+
+
 def test_flags_that_are_missing_in_a_restart_request_are_off(caplog):
     assert decode(b"restart-connector-a", b'{"include-tasks":"yes"}') == RestartRequest("a", False, False)
     assert "'include-tasks' field should be a Boolean but is java.lang.String, defaulting to false" in caplog.text

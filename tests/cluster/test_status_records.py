@@ -35,6 +35,13 @@ def test_what_is_headraces_own_is_written_only_where_there_is_something():
     assert decode(b"status-task-c-0", value) == TaskStatusRecord("c", 0, {**given, **own})  # type: ignore[arg-type]
 
 
+def test_members_that_a_later_version_adds_do_not_keep_a_status_from_being_read():
+    record = decode(b"status-task-c-0", b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":7,"later":{"x":1}}')
+    assert isinstance(record, TaskStatusRecord)
+    assert record.status is not None
+    assert (record.status["state"], record.status["generation"]) == ("RUNNING", 7)
+
+
 def test_a_state_of_an_older_worker_has_no_version():
     record = decode(b"status-task-c-0", b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":7}')
     assert isinstance(record, TaskStatusRecord)

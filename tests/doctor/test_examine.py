@@ -166,8 +166,38 @@ def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pyte
     java = machine.java()
     assert java.status is Severity.WRONG
     assert java.remedy.startswith("install it")
-    (jars,) = machine.jars()
-    assert jars.message.startswith(f"the jars of spark and compiler are not in {tmp_path} yet")
+    (jars,) = machine.jars({})
+    assert jars.message.startswith(f"the jars of spark, compiler are not in {tmp_path} yet")
+    (jars,) = machine.jars({"plugin.path": "/plugins", "spark.headrace.formats": "delta"})
+    assert jars.message.startswith(f"the jars of spark, compiler, connect, delta are not in {tmp_path} yet")
+
+
+def test_the_jars_of_plugins_and_formats_are_looked_at_where_the_worker_file_wants_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    for conf in ("spark", "compiler", "connect", "postgresql"):
+        machine.directory(conf).mkdir(parents=True)
+    (machine.directory("connect") / "connect-api.jar").write_bytes(b"cut off")
+    assert all(finding.status is Severity.OK for finding in machine.jars({}))
+    findings = list(machine.jars({"plugin.path": "/plugins", "spark.headrace.formats": "postgresql"}))
+    assert [f.message.partition(" in ")[0] for f in findings if f.status is Severity.WRONG] == ["connect-api.jar"]
+    assert sum(finding.status is Severity.OK for finding in findings) == 3
+
+
+def test_a_format_that_is_none_is_wrong() -> None:
+    first, *_ = machine.jars({"spark.headrace.formats": "parquett"})
+    assert (first.check, first.status) == ("config", Severity.WRONG)
+    assert "delta, postgresql" in first.message
+
+
+def test_topics_that_the_worker_may_not_create_are_wrong_each(props: Props, destination: Cluster) -> None:
+    topics = [props[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")]
+    destination.create(topics[2], 1, {"cleanup.policy": "compact"})
+    findings = found({**props, "internal.topics.automatic.creation.enable": "false"}, "topic")
+    assert [finding.message.partition(" ")[0] for finding in findings] == topics[:2]
+    assert findings[0].message.endswith("does not exist, and internal.topics.automatic.creation.enable is false")
+    assert findings[1].remedy == "create it with 5 partitions and cleanup.policy=compact"
 
 
 def test_a_package_of_another_version_and_one_that_is_not_installed_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +216,7 @@ def test_a_jar_that_was_cut_off_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
     for conf in ("spark", "compiler"):
         machine.directory(conf).mkdir(parents=True)
     (machine.directory("spark") / "kafka.jar").write_bytes(b"PK\x03\x04 half of it")
-    assert next(f.message for f in machine.jars() if f.status is Severity.WRONG).startswith("kafka.jar in ")
+    assert next(f.message for f in machine.jars({}) if f.status is Severity.WRONG).startswith("kafka.jar in ")
 
 
 def write(file: Path, props: Mapping[str, str]) -> Path:

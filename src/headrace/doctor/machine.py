@@ -7,19 +7,19 @@ import platform
 import re
 import socket
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 
 from headrace import __version__
 from headrace.doctor.finding import Finding, ok, warning, wrong
-from headrace.errors import SetupError
+from headrace.errors import ConfigError, SetupError
 from headrace.jvm.jars import Conf, directory, home
 from headrace.jvm.java import find_java
 from headrace.runtime.listeners import ListenerAddress
+from headrace.spark.optional_jars import requested_formats
 
 _PINNED = re.compile(r"([\w.-]+)==([\w.]+)(?:;|$)")
-_NEEDED: tuple[Conf, ...] = ("spark", "compiler")
-"""The configurations of ivy.xml that every worker needs."""
+_PLUGIN_PATH = "plugin.path"
 
 
 def versions() -> Iterator[Finding]:
@@ -53,16 +53,26 @@ def java() -> Finding:
     return ok("java", f"Java {java.version} ({java.program})")
 
 
-def jars() -> Iterator[Finding]:
-    """Whether the jars that every worker needs are in the cache and not damaged."""
-    missing = [conf for conf in _NEEDED if not directory(conf).is_dir()]
+def jars(props: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether the jars that a worker with these properties needs are in the cache and not damaged.
+
+    Every worker needs those of Spark; with `plugin.path` those of Kafka Connect, and with `spark.headrace.formats` the formats'.
+    """
+    needed: list[Conf] = ["spark", "compiler"]
+    if props.get(_PLUGIN_PATH):
+        needed.append("connect")
+    try:
+        needed.extend(extra.jars for extra in requested_formats(props))
+    except ConfigError as error:
+        yield wrong("config", error.message.rstrip("."), "correct it in the worker file")
+    missing = [conf for conf in needed if not directory(conf).is_dir()]
     if missing:
         yield warning(
             "jars",
-            f"the jars of {' and '.join(missing)} are not in {home()} yet, so the first start fetches them",
+            f"the jars of {', '.join(missing)} are not in {home()} yet, so the first start fetches them",
             "run `headrace jars` where there is a network, or `headrace jars import` with a bundle",
         )
-    for conf in _NEEDED:
+    for conf in needed:
         broken = [jar.name for jar in sorted(directory(conf).glob("*.jar")) if not zipfile.is_zipfile(jar)]
         if broken:
             yield wrong("jars", f"{', '.join(broken)} in {directory(conf)} is no archive", f"delete {directory(conf)}")

@@ -23,7 +23,7 @@ def examine(
     """
     yield from machine.versions()
     yield machine.java()
-    yield from machine.jars()
+    yield from machine.jars(props)
     config, findings = worker_file.read(props)
     yield from findings
     if config is None:
