@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from benchmarks.process import BenchmarkError
 _CHANGED = "page-0"
 NOWHERE = "127.0.0.1:1"
 PAGES = 10
+LETTERS, APPLICATION = "page-letters", "page-application"
+COLD_S = 2.2
+"""Longer than an overview is kept."""
 _LIMIT_S, _POLL_S = 600, 1.0
 _C = "name=page-0"
 PATHS = (
@@ -31,10 +35,23 @@ PATHS = (
     f"/ui/connector?{_C}&tab=configuration", f"/ui/connector/history?{_C}", f"/ui/connector/log?{_C}",
     f"/ui/connector/log/entries?{_C}", f"/ui/edit?{_C}", "/ui/new?plugin=KafkaSourceConnector", "/ui/graph",
     "/ui/graph?connector=page-0", "/ui/dead-letters/topics", "/ui/workers/rows", "/ui/workers/log-levels", "/ui/streams/rows",
-    "/ui/audit", f"/ui/connector/charts?{_C}",
+    "/ui/audit", f"/ui/connector/charts?{_C}", "/ui/matching", f"/ui/dead-letters/page?topic={LETTERS}",
+    f"/ui/streams/application?application={APPLICATION}",
     "/headrace/overview", "/headrace/figures", "/headrace/lineage", "/headrace/lineage?columns=true",
 )  # fmt: skip
 """Every screen, and every part of one that is loaded or renewed by itself."""
+COLD_PATHS = ("/ui", "/ui/rows", "/ui/matching", f"/ui/connector/live?{_C}", "/headrace/overview")
+"""Those that show what is kept for two seconds: asked without a pause, most answers are of the same overview."""
+_REPORT: dict[str, Any] = {
+    "version": "1", "state": "RUNNING", "active": True, "paused": False, "error": None, "setup": "manual",
+    "topology": "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [orders])\n",
+    "internal_topics": [{"name": "t", "kind": "changelog", "partitions": 1, "replication_factor": 1, "state": "ok"}],
+    "problem": None, "metrics": {"sub-topology-0": {"lag": 3.0, "records": 5.0}},
+}  # fmt: skip
+
+
+_LOOKED_AT = {"overviews": ["/ui"] * PAGES, "connectors": [f"/ui/connector?name=page-{number}" for number in range(PAGES)]}
+"""What ten people look at."""
 
 
 def run(options: Options, console: Console) -> None:
@@ -47,13 +64,17 @@ def run(options: Options, console: Console) -> None:
         worker = Headrace(*brokers, "page", Path(scratch))
         with worker, report.watched(foreign, console):
             _create(worker, connectors, running)
-            answers = (*_answers(worker, asks), *_changes(worker, asks))
+            worker.call("PUT", f"/headrace/streams/{APPLICATION}/one", _REPORT)
+            cold_asks = max(2, asks // 10)
+            answers = [*_answers(worker, PATHS, asks), *_answers(worker, COLD_PATHS, cold_asks, COLD_S), *_changes(worker, asks)]
+            answers += _bulk(worker, connectors, running, cold_asks)
             rows += [report.Row(f"p99 {request}", "ms", [value], []) for request, value in answers]
             time.sleep(idle_s)
             rows.append(report.Row("idle-cpu", "% of a core", [worker.idle(idle_s)["idle-cpu"]], []))
-            with _open_pages(worker.url):
-                time.sleep(idle_s)
-                rows.append(report.Row(f"idle-cpu-{PAGES}-pages", "% of a core", [worker.idle(idle_s)["idle-cpu"]], []))
+            for kind, paths in _LOOKED_AT.items():
+                with _open_pages(worker.url, paths):
+                    time.sleep(idle_s)
+                    rows.append(report.Row(f"idle-cpu-{PAGES}-{kind}", "% of a core", [worker.idle(idle_s)["idle-cpu"]], []))
     report.show(f"The page with {connectors} connectors", "-", rows, console)
     if not options.quick:
         method = {"connectors": connectors, "running": running, "requests": asks, "idle_s": idle_s, "foreign_cpu": foreign}
@@ -65,12 +86,15 @@ def _create(worker: Headrace, connectors: int, running: int) -> None:
     worker.partitions = 1
     topics = [f"page-topic-{number}" for number in range(running)]
     load.create_topics(worker.source, topics, partitions=1)
+    load.create_topics(worker.destination, [LETTERS], partitions=1)
     load.write(worker.source, topics, b"first")
     for number in range(connectors):
         name = f"page-{number}"
         config = worker.connector(f"page-topic-{number % running}", name)
         if fails := running <= number < running + running // 10:
             config |= {"source.bootstrap.servers": NOWHERE, "topic.list.timeout.ms": "2000"}
+        if name == _CHANGED:
+            config |= {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": LETTERS}
         state = "RUNNING" if number < running or fails else "STOPPED"
         worker.call("POST", "/connectors", {"name": name, "config": config, "initial_state": state})
     wanted = {"FAILED": running // 10, "RUNNING": running, "STOPPED": connectors - running - running // 10}
@@ -81,16 +105,36 @@ def _create(worker: Headrace, connectors: int, running: int) -> None:
         time.sleep(_POLL_S)
 
 
-def _answers(worker: Headrace, asks: int) -> Iterator[tuple[str, float]]:
-    """The p99 of each path in ms, asked by one client without a pause, from a connection that is kept."""
+def _answers(worker: Headrace, paths: Sequence[str], asks: int, pause_s: float = 0) -> Iterator[tuple[str, float]]:
+    """The p99 of each path in ms, asked by one client with a pause before each request, from a connection that is kept."""
     with httpx.Client(base_url=worker.url, timeout=60) as browser:
-        for path in PATHS:
+        for path in paths:
             taken = list[float]()
             for _ in range(asks):
+                time.sleep(pause_s)
                 begun = time.monotonic()
                 browser.get(path).raise_for_status()
                 taken.append((time.monotonic() - begun) * 1000)
-            yield path, percentile(taken, 0.99)
+            yield path + (" cold" if pause_s else ""), percentile(taken, 0.99)
+
+
+def _bulk(worker: Headrace, connectors: int, running: int, asks: int) -> Iterator[tuple[str, float]]:
+    """The same of actions on many: the dialog for all connectors, and a pause and a resume of all that run."""
+    everything, started = ([f"page-{number}" for number in range(count)] for count in (connectors, running))
+    requests = [("confirm", "pause", everything), ("act", "pause", started), ("act", "resume", started)]
+    taken: dict[str, list[float]] = {}
+    with _browser(worker) as browser:
+        for _ in range(asks):
+            for step, action, names in requests:
+                begun = time.monotonic()
+                browser.post(f"/ui/{step}", data={"action": action, "name": names}).raise_for_status()
+                taken.setdefault(f"POST /ui/{step} {action} of {len(names)}", []).append((time.monotonic() - begun) * 1000)
+    yield from ((request, percentile(times, 0.99)) for request, times in taken.items())
+
+
+def _browser(worker: Headrace) -> httpx.Client:
+    """Sends what proves that a change is from the page."""
+    return httpx.Client(base_url=worker.url, timeout=60, headers={"HX-Request": "true", "Origin": worker.url.rstrip("/")})
 
 
 def _changes(worker: Headrace, asks: int) -> Iterator[tuple[str, float]]:
@@ -100,16 +144,17 @@ def _changes(worker: Headrace, asks: int) -> Iterator[tuple[str, float]]:
     """
     config = worker.call("GET", f"/connectors/{_CHANGED}")["config"]
     typed = {"mode": "json", "name": _CHANGED, "json": json.dumps({k: v for k, v in config.items() if k != "name"}), "live": "3"}
+    form = httpx.get(f"{worker.url.rstrip('/')}/ui/edit?{_C}", timeout=60).text
+    typed["base"] = re.findall(r'name="base" value="(\w*)"', form)[0]
     requests: list[tuple[str, str, str, dict[str, Any]]] = [("", "POST", "/ui/confirm", {"data": _action("pause")})]
     requests += [(action, "POST", "/ui/act", {"data": _action(action)}) for action in ("pause", "resume", "restart")]
-    requests += [("", "POST", f"/ui/edit/{step}", {"data": typed}) for step in ("validate", "review", "preview")]
+    requests += [("", "POST", f"/ui/edit/{step}", {"data": typed}) for step in ("validate", "review", "topics", "preview")]
     requests += [("", "PUT", f"/connectors/{_CHANGED}/{state}", {}) for state in ("pause", "resume")]
     requests += [("", "POST", f"/connectors/{_CHANGED}/restart?includeTasks=true", {})]
     requests += [("", "PUT", f"/connector-plugins/{config['connector.class']}/config/validate", {"json": config})]
     requests += [("", "POST", "/headrace/preview", {"json": {"config": config, "live": 3}})]
     taken: dict[str, list[float]] = {}
-    proof = {"HX-Request": "true", "Origin": worker.url.rstrip("/")}
-    with httpx.Client(base_url=worker.url, timeout=60, headers=proof) as browser:
+    with _browser(worker) as browser:
         for turn in range(asks):
             for what, method, path, body in requests:
                 if path.endswith("/preview") and turn % 10:
@@ -125,13 +170,13 @@ def _action(action: str) -> dict[str, str]:
 
 
 @contextmanager
-def _open_pages(url: str) -> Iterator[None]:
-    """Ten browsers that look at all connectors."""
+def _open_pages(url: str, paths: Sequence[str]) -> Iterator[None]:
+    """A browser for each path."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
-        for _ in range(PAGES):
-            chromium.new_context().new_page().goto(f"{url}/ui")
+        for path in paths:
+            chromium.new_context().new_page().goto(url.rstrip("/") + path)
         yield
         chromium.close()

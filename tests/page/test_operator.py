@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,17 @@ def lines_to(cluster: Cluster, topic: str, folder: Path) -> dict[str, str]:
     there = {f"{client}.override.bootstrap.servers": cluster.bootstrap for client in ("producer", "admin")}
     return {"connector.class": "FileStreamSource", "file": str(file), "topic": f"lines.{topic}",
             "value.converter": "org.apache.kafka.connect.storage.StringConverter", **there, **CREATION}  # fmt: skip
+
+
+def await_rates(worker: EmbeddedWorker, source: Cluster, topic: str, name: str) -> None:
+    """Write to a topic until the overview has a line of a connector's records per second."""
+
+    def has_line() -> bool:
+        source.produce(topic, [record(b"k", timestamp=time.time_ns() // 1_000_000)])
+        (row,) = worker.call("GET", f"/headrace/overview?q={name}")["connectors"]
+        return sum(rate > 0 for rate in row["rates"]) >= 2
+
+    wait_until(has_line, WAIT_S, f"records per second of {name}")
 
 
 @pytest.fixture
@@ -103,6 +115,9 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("del")).to_have_text([NOWHERE])
     expect(dialog.locator("ins")).to_have_text([source.bootstrap, "1"])
+    planned = dialog.get_by_label("Topics that it writes to").locator("tbody tr")
+    expect(planned).to_contain_text(f"copy.{orders}")
+    expect(planned).to_contain_text("to be created rule default")
     assert "s3cret" not in page.content()
     shot(page, "diff")
     look_at_dialog(page, "diff", shot)
@@ -172,7 +187,9 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
         connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
     for n in range(3):
         await_state(worker, connector(f"copy-{orders}-{n}", mirror(source, orders)), "RUNNING", "RUNNING")
+    await_rates(worker, source, orders, f"copy-{orders}-0")
     page = open_page(f"/ui?q={orders}")
+    expect(page.locator("svg.spark").first).to_be_visible()
     page.set_viewport_size({"width": WIDE, "height": 460})
     shot(page, "overview", whole=False)
     for n in range(3):
@@ -291,6 +308,29 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused(
     expect(page.locator("#messages")).to_contain_text("has been changed since this form was opened")
     expect(page.get_by_role("dialog")).to_be_hidden()
     assert worker.call("GET", f"/connectors/{name}")["config"]["topic.list.timeout.ms"] == "2000"
+
+
+def test_freshness_grows_while_a_connector_is_paused_and_is_nothing_when_it_has_caught_up(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    def freshness_ms() -> int | None:
+        (row,) = worker.call("GET", f"/headrace/overview?q={name}")["connectors"]
+        return row["freshness_ms"]
+
+    name = connector(f"fresh-{orders}", mirror(source, orders))
+    await_state(worker, name, "RUNNING", "RUNNING")
+    wait_until(lambda: freshness_ms() == 0, WAIT_S, "all is copied")
+    worker.call("PUT", f"/connectors/{name}/pause")
+    await_state(worker, name, "PAUSED", "PAUSED")
+    source.produce(orders, [record(b"k")])
+    wait_until(lambda: (freshness_ms() or 0) > 0, WAIT_S, "a record waits")
+    page = open_page(f"/ui?q={name}&sort=-freshness")
+    expect(page.locator('td[data-label="freshness"]')).to_have_text(re.compile(r"\d"))
+    worker.call("PUT", f"/connectors/{name}/resume")
+    wait_until(lambda: freshness_ms() == 0, WAIT_S, "it is copied")
+    expect(page.locator('td[data-label="freshness"]')).to_have_text("0 ms")
 
 
 def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
@@ -456,7 +496,7 @@ _TAB = "/ui/connector?name={name}&tab="
 SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
-    "audit": "/ui/audit", "graph": "/ui/graph?connector={name}",
+    "audit": "/ui/audit", "graph": "/ui/graph?topic=copy.{orders}",
     "graph-application": "/ui/graph?application=counts", "edit": "/ui/edit?name={name}", "new": "/ui/new",
     "dead-letter-topics": "/ui/dead-letters", "workers": "/ui/workers",
     "streams": "/ui/streams", "streams-application": "/ui/streams?application=counts",
@@ -464,9 +504,22 @@ SCREENS = {
 
 
 def test_every_screen_fits_can_be_read_and_names_its_controls(
-    open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot
+    open_page: Open,
+    worker: EmbeddedWorker,
+    connector: Connector,
+    source: Cluster,
+    failed: str,
+    orders: str,
+    shot: Shot,
+    tmp_path: Path,
 ):
     worker.call("PUT", "/headrace/streams/counts/one", APPLICATION)
+    copies = connector(f"copy-{orders}", mirror(source, orders))
+    lines = {"connector.class": "FileStreamSink", "topics": f"copy.{orders}", "file": str(tmp_path / "lines")}
+    for name in (copies, connector(f"sink-{orders}", lines)):
+        await_state(worker, name, "RUNNING", "RUNNING")
+        wait_until(lambda name=name: worker.call("GET", f"/connectors/{name}/topics")[name]["topics"], WAIT_S, "an active topic")
+    await_rates(worker, source, orders, copies)
     page = open_page("/ui")
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))

@@ -166,7 +166,7 @@ class EventLog:
     def _apply(self, record: LogRecord) -> None:
         try:
             event = json.loads(record.value or b"null")
-        except ValueError:
+        except (ValueError, RecursionError):  # somebody else's record
             return
         if isinstance(event, dict) and isinstance(event.get("time"), str):
             self._events.add(event)

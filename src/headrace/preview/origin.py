@@ -58,6 +58,8 @@ class RecordOrigin:
     """The topics of its records; None: they are not in Kafka."""
     chain_input: Callable[[RawRecord], RawRecord] = lambda record: record
     """Converts a given record to the one that enters the chain."""
+    writes_default_topic: bool = False
+    """Whether all of its records are of `default_topic`."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,11 @@ def _source(connector: type[Any], config: Props) -> RecordOrigin:
         return _mirror(MirrorSourceConfig(config), config)
     if issubclass(connector, FileStreamSourceConnector):
         topic = config["topic"]
-        return RecordOrigin(topic, "null", "line", chain_input=lambda record: RawRecord(topic, None, 0, None, None, record.value))
+
+        def line(record: RawRecord) -> RawRecord:
+            return RawRecord(topic, None, 0, None, None, record.value)
+
+        return RecordOrigin(topic, "null", "line", writes_default_topic=True, chain_input=line)
     return RecordOrigin()
 
 

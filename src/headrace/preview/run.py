@@ -103,7 +103,7 @@ class Preview:
 
     def _records(self, records: Sequence[RawRecord], traced: Sequence[Config], describe_topics: bool) -> list[Config]:
         topics = [] if self.plan.sink else [trace["output"]["topic"] for trace in traced if trace["output"]]
-        existing = existing_topics(topics, self._admin) if describe_topics and topics else {}
+        existing = existing_topics(topics, self.admin) if describe_topics and topics else {}
         return [self._record(record, trace, existing) for record, trace in zip(records, traced, strict=True)]
 
     def _record(self, record: RawRecord, trace: Config, existing: ExistingTopics) -> Config:
@@ -114,7 +114,8 @@ class Preview:
             trace = trace | {"failure": trace["failure"] | {"then": _consequence(self.plan.tolerance)}}
         return {"input": record.json(), **trace, "destination": record_destination}
 
-    def _admin(self) -> Admin:
+    def admin(self) -> Admin:
+        """An admin client of the cluster that a source writes to."""
         return Admin(client_settings("headrace-preview", "admin", self.config, self.worker))
 
 

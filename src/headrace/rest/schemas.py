@@ -90,10 +90,10 @@ _INTERNAL_TOPICS: Schema = {"anyOf": [
 _STREAMS_REPORT = _object({
     "version": _TEXT, "state": _one_of(STREAMS_STATES), "active": _BOOLEAN, "paused": _BOOLEAN, "error": _TEXT_OR_NULL,
     "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS, "problem": _TEXT_OR_NULL,
-    "metrics": _map(_map(_NUMBER)),
+    "metrics": _map(_map({**_NUMBER, "minimum": 1 - 2**53, "maximum": 2**53 - 1})),
 }, {
     "servers": {**_TEXT, "description": "The bootstrap servers of its cluster."},
-    "results": _list(_object({"id": _TEXT, "ok": _BOOLEAN, "message": _TEXT, "topics": _list(_TEXT)})),
+    "results": _list(_object({"id": _TEXT, "ok": _BOOLEAN, "message": _TEXT}, {"topics": _list(_TEXT)})),
 })  # fmt: skip
 _STREAMS_COMMAND: Schema = {
     "command": _one_of(("init", "verify")), "dry_run": {**_BOOLEAN, "description": "Of init: say what would be created only."},
@@ -379,15 +379,16 @@ SCHEMAS: dict[str, Schema] = {
     "LoggerNames": _list(_TEXT, description="The loggers that have the level now."),
     "NewLevel": _object({"level": _one_of(LEVELS, description="Upper or lower case.")}, additionalProperties=True),
     "PreviewRequest": {
-        **_object(
-            {"config": ref("NewConfig")},
-            {
-                "records": _list(_object({}, _RECORD), description="The records; each member may be left out."),
-                "live": {"type": "integer", "minimum": 1, "description": "Instead: so many of the newest of its topics."},
-            },
-        ),
+        **_object({"config": ref("NewConfig")}, {
+            "records": _list(_object({}, _RECORD), description="The records; each member may be left out."),
+            "live": {"type": "integer", "minimum": 1, "description": "Instead: so many of the newest of its topics."},
+        }),
         "oneOf": [{"required": ["records"]}, {"required": ["live"]}],
     },
+    "TopicsPreviewRequest": _object({"config": ref("NewConfig")}),
+    "TopicsPreview": _object({
+        "topics": _list(_OBJECT, description="As `destination` of a preview."), "more": _INT, "note": _TEXT_OR_NULL,
+    }),
     "Preview": _object({
         "connector": _TEXT_OR_NULL, "class": _TEXT, "type": _KIND,
         "records": _list(_object({

@@ -153,6 +153,13 @@ def apply(call: Call) -> Response:
     return response
 
 
+def topics(call: Call) -> Response:
+    """The topics that the connector would write to and create; clusters are asked, so the dialog loads it after itself."""
+    draft = _draft(call)
+    reply = call.ask("POST", "headrace", "topics", "preview", body={"config": _restored(call, draft)})
+    return call.page("edit_topics.html", plan=reply.json if reply.ok else None, sentence="" if reply.ok else reply.message)
+
+
 def preview(call: Call) -> Response:
     """The newest records of the source through the chain, step by step; nothing is deployed."""
     draft, limit = _draft(call), call.field("live", "3")
@@ -237,4 +244,5 @@ ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("POST", "/edit/review"): review,
     ("POST", "/edit/apply"): apply,
     ("POST", "/edit/preview"): preview,
+    ("POST", "/edit/topics"): topics,
 }

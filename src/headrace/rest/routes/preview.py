@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, ConnectError
+from headrace.preview.new_topics import planned_topics
 from headrace.preview.records import RawRecord, count, from_objects
 from headrace.preview.run import Preview, prepare
 from headrace.rest import body, responses
@@ -27,6 +30,17 @@ def resource(worker: WorkerConfig) -> Resource:
         prepared = prepare(fields["config"], worker)
         records = _records(prepared, fields)
         return responses.ok(prepared.run(session(worker.spark_conf()), records))
+
+    @resource.post("/headrace/topics/preview", takes="TopicsPreviewRequest", gives={200: "TopicsPreview"}, errors=[400])
+    def topics(herder: RestHerder, entity: OwnJsonBody) -> Response:
+        """The topics that a source would write to, by those that it matches now, and with which settings it would create them."""
+        try:
+            config = body.texts((body.mapping(entity, "the request", ("config",)) or {}).get("config"), '"config"')
+        except ConnectError as error:
+            raise BadRequestError(error.message) from None
+        if config is None:
+            raise BadRequestError('Expected a request {"config": {…}}.')
+        return responses.ok(planned_topics(prepare(config, worker), partial(session, worker.spark_conf())))
 
     return resource
 

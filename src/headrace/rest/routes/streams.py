@@ -45,8 +45,8 @@ class CommandReport(BaseModel):
     topics: list[str] = Field(default_factory=list)
 
 
-_Measured = Annotated[float, Field(ge=-(2**63), le=2**63)]
-"""Finite, so that what is added of it is a number."""
+_Measured = Annotated[float, Field(ge=1 - 2**53, le=2**53 - 1)]
+"""What a double holds exactly, so that a sum of them is a number."""
 
 
 class InstanceReport(BaseModel):

@@ -61,7 +61,7 @@
     if (stamp && detail.target) detail.target.dataset.seen = stamp;
     if (detail.xhr?.status) { lastAnswer = Date.now(); document.getElementById("away").hidden = true; }
     const dialog = document.getElementById("dialog");
-    if (dialog.contains(detail.elt) && detail.requestConfig?.verb === "post") dialog.close();
+    if (dialog.contains(detail.elt) && detail.requestConfig?.verb === "post" && !("stays" in detail.elt.dataset)) dialog.close();
   });
   document.body.addEventListener("htmx:sendError", () => {
     const since = document.getElementById("away-since");
