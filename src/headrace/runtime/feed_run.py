@@ -7,29 +7,26 @@ topic is active once a record is in it (KIP-558).
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from headrace.config.client_options import client_value
-from headrace.connectors.feed import FeedOwner, FeedSource
+from headrace.connectors.feed import FeedSource
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.retry import common_moment
-from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
-from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.delivery import Routing
 from headrace.runtime.failed_records import log_failed
+from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
-from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
-from headrace.runtime.tolerance import FailedRecord, Tolerance
+from headrace.runtime.tolerance import FailedRecord
 from headrace.runtime.topic_watch import CHECK_S as TOPIC_CHECK_S
 from headrace.spark import feeds, plane
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
@@ -44,28 +41,9 @@ log = structlog.get_logger(__name__)
 _STORE_S, _MAX_STORE_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
 """The interval of storing offsets is short; it grows with the number of feeds and partitions, as each store is a request."""
 _DRAIN_S, _CHECK_S, _FEEDS_PER_CHECK_S = 15.0, 15.0, 5
+_GIVE_UP_S = 2.0
+"""How long lanes may take to give up what is in flight: they wait for other feeds that share the producer."""
 _MAX_REQUESTS, _REQUEST_WINDOW_S, _MAX_PAUSE_S = 20, 60.0, 2.0
-
-
-@dataclass(frozen=True)
-class FeedDependencies:
-    """Objects of the task and the worker that a run uses."""
-
-    name: str
-    """`<connector>-<task>`."""
-    task: FeedOwner
-    producer: Mapping[str, str]
-    """Java settings."""
-    tolerance: Tolerance
-    ports: FeedPorts
-    commits: OffsetCommits
-    recorder: TaskRecorder
-    stopping: threading.Event
-    exactly: ExactlyOnce | None = None
-    letter_producer: Mapping[str, str] | None = None
-    """Java settings of the producer of dead letters; None: `producer` writes them."""
-    file: str | None = None
-    """File that gets the records as lines, empty: standard output; None: `producer` writes them to topics."""
 
 
 class SmallerBatchesError(Exception):
@@ -99,7 +77,7 @@ class FeedRun:
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
-        self._outdated = False
+        self._outdated, self._ended = False, True
         self.batches = 0
 
     def run(self, spark: SparkSession, plan: Any) -> None:
@@ -110,17 +88,20 @@ class FeedRun:
         data_plane = plane.data_plane(spark)
         while True:
             feed = self._feed()
-            self._handle = handle = data_plane.add(feed, plan)
+            self._handle, self._ended = data_plane.add(feed, plan), False
+            handle = self._handle
             try:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
-                self._drain(handle)
+                self._end(handle, _DRAIN_S)
                 if self._needs.exactly is not None:  # offsets are read again behind a fence of the transactional id
                     return self._store()
                 self._schemas.wait_until_idle()
                 plan = self._plans.latest()
             finally:
                 self._schemas.give_up()
+                if not self._ended:
+                    self._end(handle, _DRAIN_S)
                 data_plane.forget(handle)
 
     def stop(self, timeout_s: float) -> None:
@@ -128,8 +109,14 @@ class FeedRun:
 
         Returns at once.
         """
-        self._deadline = time.monotonic() + timeout_s
+        self._deadline = time.monotonic() + max(timeout_s / 2, timeout_s - _GIVE_UP_S)
         self._wake()
+
+    def cut_off(self) -> None:
+        """Store no more offsets, and write no more records, as a successor may run."""
+        self._needs.commits.abandon()
+        if self._handle is not None:
+            self._handle.give_up()
 
     def _wake(self) -> None:
         if self._handle is not None:
@@ -181,13 +168,14 @@ class FeedRun:
                 handle.remove()
             update = handle.update(self._wait_s(data_plane, removed))
             if update is not None:
+                self._ended = update.ended
                 self._apply(handle, update)
                 if update.failure is not None:
                     self._fail(handle, update)
                 if update.ended:
                     return self._store()
             if removed and self._deadline is not None and time.monotonic() > self._deadline:
-                log.info("task.stop.unfinished", in_flight_bytes=self._counts.in_flight)
+                self._end(handle, 0.0)
                 return self._store()
             if self._is_due(data_plane):
                 self._store()
@@ -357,21 +345,30 @@ class FeedRun:
     def _settle(self, handle: Handle, update: Update) -> None:
         """Wait for the records in flight, unless the feed has ended, and store the offsets of those acknowledged."""
         if not update.ended:
-            self._drain(handle)
+            self._end(handle, _DRAIN_S)
         self._store()
 
-    def _drain(self, handle: Handle) -> None:
-        """Remove the feed, and wait for at most 15 s until the records in flight are acknowledged."""
+    def _end(self, handle: Handle, timeout_s: float) -> None:
+        """Remove the feed; what is not acknowledged after `timeout_s`, or at the deadline of `stop`, is given up."""
         handle.remove()
-        deadline = time.monotonic() + _DRAIN_S
-        while (left := deadline - time.monotonic()) > 0:
-            update = handle.update(left)
-            if update is None:
-                continue
+        until = time.monotonic() + timeout_s
+        while not self._ended and (left := min(until, self._deadline or until) - time.monotonic()) > 0:
+            self._drain(handle, left)
+        if not self._ended:
+            log.info("task.stop.unfinished", in_flight_bytes=self._counts.in_flight)
+            handle.give_up()
+        until = time.monotonic() + _GIVE_UP_S
+        while not self._ended and (left := until - time.monotonic()) > 0:
+            self._drain(handle, left)
+        self._ended = True  # nothing more is expected of it
+
+    def _drain(self, handle: Handle, timeout_s: float) -> None:
+        """Take one update of a feed that is removed, if there is one in time."""
+        update = handle.update(timeout_s)
+        if update is not None:
+            self._ended = update.ended
             self._record_metrics(update)
             self._acknowledge(update)
-            if update.ended:
-                return
 
     def _fail(self, handle: Handle, update: Update) -> None:
         """Store the offsets before the failure, and raise its error."""

@@ -21,8 +21,9 @@ from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.feed_batches import FeedBatches
+from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_plans import source_plans
-from headrace.runtime.feed_run import FeedDependencies, FeedRun
+from headrace.runtime.feed_run import FeedRun
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Lost, ModeChosen
 from headrace.runtime.plan import TaskPlan
@@ -131,9 +132,10 @@ class WorkerSourceTask:
             self._task.wake_up()
 
     def cut_off(self) -> None:
-        """Store no more offsets, and cancel a poll's jobs, as a successor may run."""
-        if isinstance(self._run, FeedRun):
-            self._delivery.commits.abandon()
+        """Store no more offsets and write no more of a feed, and cancel a poll's jobs, as a successor may run."""
+        run = self._run
+        if isinstance(run, FeedRun):
+            run.cut_off()
         if self._polling is not None:
             self._polling.sparkContext.cancelJobGroup(self._jobs)
 

@@ -74,6 +74,10 @@ class Handle:
         """Read no more. An update with `ended` follows once what is in flight is acknowledged."""
         self._plane.remove(self._number)
 
+    def give_up(self) -> None:
+        """Read no more, and write no more: what is in flight is given up. Nothing is written after the update with `ended`."""
+        self._plane.giveUp(self._number)
+
     def __hash__(self) -> int:
         return self._number
 

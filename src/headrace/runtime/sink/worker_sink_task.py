@@ -17,8 +17,9 @@ from headrace.kafka.positions import StartPositions, advanced, by_topic
 from headrace.retry import Backoff
 from headrace.runtime import plugin_instances
 from headrace.runtime.delivery import Routing
+from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_plans import sink_plans
-from headrace.runtime.feed_run import FeedDependencies, FeedRun
+from headrace.runtime.feed_run import FeedRun
 from headrace.runtime.metrics.events import Assigned
 from headrace.runtime.query_run import ChangeWatch, QueryRun
 from headrace.runtime.record_counts import RecordCounts
@@ -98,9 +99,10 @@ class WorkerSinkTask:
             self._run.stop(timeout_s)
 
     def cut_off(self) -> None:
-        """Commit no more offsets of a feed; a query is stopped already, and its batch commits nothing."""
-        if isinstance(self._run, FeedRun):
-            self._commits.abandon()
+        """Commit and write nothing more of a feed; a query is stopped already, and its batch commits nothing."""
+        run = self._run
+        if isinstance(run, FeedRun):
+            run.cut_off()
 
     def close(self) -> None:
         """Close the plugins of the task."""

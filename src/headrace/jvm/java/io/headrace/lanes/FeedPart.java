@@ -1,15 +1,14 @@
 package io.headrace.lanes;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -25,7 +24,7 @@ final class FeedPart {
 
     final FeedSpec spec;
     final Lane lane;
-    final Producer<byte[], byte[]> producer;
+    volatile Producer<byte[], byte[]> producer; // its transaction's, or the lane's, which replaces it; null: records go to the file
     final Transaction transaction; // null: at least once
     final List<Slot> slots = new ArrayList<>();
     final Counters counters = new Counters();
@@ -36,6 +35,7 @@ final class FeedPart {
     private boolean sending;
     private final DeadLetterProducer letters; // null: dead letters are written as other records are
     private volatile boolean removing;
+    private volatile boolean givenUp; // what is not acknowledged is no failure
     private volatile Report.Failure failure;
     private volatile long failedSinceMs;
 
@@ -52,9 +52,11 @@ final class FeedPart {
         this.file = producer == null ? new LinesWriter(spec.file()) : null;
         this.letters = spec.letterProducer() == null ? null : new DeadLetterProducer(spec.letterProducer());
         targets.putAll(spec.targets());
-        for (Partition partition : spec.partitions()) {
-            slots.add(new Slot(this, partition));
-        }
+        spec.partitions().forEach(partition -> slots.add(new Slot(this, partition)));
+    }
+
+    boolean usesLaneProducer() {
+        return transaction == null && file == null;
     }
 
     boolean isOpen() {
@@ -110,10 +112,9 @@ final class FeedPart {
         boolean bad = !row.isNullAt(Chain.FAILURE);
         if (bad && !spec.tolerates()) {
             if (letters != null) {
-                lastLetter(letter(row));
+                lastLetter(Records.letter(row));
             }
-            Report.Failure why = new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null);
-            fail(why);
+            fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null));
             return false;
         }
         if (bad && !spec.letters()) {
@@ -122,7 +123,7 @@ final class FeedPart {
             count(slot, record);
             return true;
         }
-        ProducerRecord<byte[], byte[]> copy = bad && letters != null ? letter(row) : copy(slot, record, row);
+        ProducerRecord<byte[], byte[]> copy = bad && letters != null ? Records.letter(row) : copy(slot, record, row);
         if (copy == null || !hand(slot, record, copy, bad)) {
             return false;
         }
@@ -155,11 +156,6 @@ final class FeedPart {
         return copy;
     }
 
-    /** What a producer of dead letters of their own is to write for a record that has failed. */
-    private static ProducerRecord<byte[], byte[]> letter(InternalRow row) {
-        return Records.of(row.getString(Chain.TOPIC), null, row);
-    }
-
     /** Write the dead letter of the record that ends the feed, whose offset is not passed by that. */
     private void lastLetter(ProducerRecord<byte[], byte[]> letter) {
         counters.sent(0);
@@ -181,7 +177,7 @@ final class FeedPart {
         }
         long before = slot.taken();
         int flying = size + OVERHEAD;
-        Sent sent = new Sent(slot, slot.take(Records.end(record)), flying, record, copy.topic(), letter);
+        Sent sent = new Sent(this, slot, slot.take(Records.end(record)), flying, record, copy.topic(), letter, apart ? null : producer);
         counters.sent(flying);
         lane.inFlight.addAndGet(flying);
         notSent = null;
@@ -221,7 +217,33 @@ final class FeedPart {
         return false;
     }
 
-    private void landed(int bytes) {
+    /** A record that the producer refuses while it is handed over, on this thread, was not on its way. */
+    boolean isNotSent(Exception e) {
+        if (!sending || Thread.currentThread() != lane.thread()) {
+            return false;
+        }
+        notSent = e instanceof RuntimeException known ? known : new IllegalStateException(e);
+        return true;
+    }
+
+    /** A record that was on its way is not there. For any thread. */
+    void lost(Exception e, Producer<byte[], byte[]> by, ConsumerRecord<byte[], byte[]> record, String topic, int bytes, boolean letter) {
+        if (!givenUp && !lane.producer.isClosed(by)) {
+            refused(e, record, topic, bytes - OVERHEAD + Records.headers(record), letter);
+        }
+    }
+
+    /** A record is in this topic. For any thread. */
+    void written(String topic, boolean letter, long tookMs) {
+        counters.latency.add(tookMs);
+        (letter ? counters.letters : counters.written).incrementAndGet();
+        if (news.written(topic)) {
+            lane.urgent();
+        }
+    }
+
+    /** For any thread. */
+    void landed(int bytes) {
         lane.inFlight.addAndGet(-bytes);
         counters.landed(bytes);
     }
@@ -281,29 +303,53 @@ final class FeedPart {
 
     /** It is to stop, in good order. */
     void remove() {
-        removing = true;
         if (transaction != null && failure == null) {
             transaction.close();
         }
+        removing = true;
         lane.end(this);
+    }
+
+    /** It is to stop, and nothing of it may be written any more. */
+    void giveUp() {
+        removing = true;
+        givenUp = true;
+        lane.end(this);
+        if (letters != null) {
+            letters.close();
+        }
+        if (transaction != null) {
+            transaction.abort();
+        } else if (counters.waiting.get() > 0 && file == null) {
+            lane.withdraw(this);
+        }
+        lane.urgent();
+    }
+
+    /** Close what is its own. For any thread. */
+    void close() {
+        givenUp = true;
+        if (letters != null) {
+            letters.close();
+        }
+        if (transaction != null) {
+            transaction.producer.close(Duration.ZERO);
+        }
+        if (file != null) {
+            file.close();
+        }
     }
 
     /** A topic exists, or has another shape than it was known to have. */
     void knows(Target target) {
         targets.put(target.topic(), target);
-        resume(Slot.TOPIC);
+        slots.forEach(slot -> lane.resume(slot, Slot.TOPIC));
     }
 
     /** From here on it takes this chain for records with these needs. */
     void replaces(Chain newChain, List<String> needs) {
         chains.put(newChain, needs);
-        resume(Slot.SCHEMA);
-    }
-
-    private void resume(int reason) {
-        for (Slot slot : slots) {
-            lane.resume(slot, reason);
-        }
+        slots.forEach(slot -> lane.resume(slot, Slot.SCHEMA));
     }
 
     /** The records that were taken are to be written now, where a producer does not see to that. */
@@ -318,12 +364,17 @@ final class FeedPart {
         lane.urgent();
     }
 
-    /** Nothing of it is in flight, or, after a failure, nothing has come of it for a while: its topic may be away. */
+    /** Nothing of it is in flight. After a failure, what nothing comes of for a while is given up: its topic may be away. */
     private boolean isSettled() {
-        if (failure != null && System.currentTimeMillis() - failedSinceMs > SETTLES_MS) {
-            return true;
+        long failedMs = failure == null ? 0 : System.currentTimeMillis() - failedSinceMs;
+        if (failedMs > SETTLES_MS && !givenUp) {
+            givenUp = true;
+            lane.submit(this::giveUp);
         }
-        return counters.waiting.get() == 0 && (transaction == null || transaction.isClosed());
+        if (failedMs > (transaction == null ? 3 : 1) * SETTLES_MS) {
+            return true; // its lane does not get to it
+        }
+        return counters.waiting.get() == 0 && (transaction == null || transaction.isEnded());
     }
 
     /** What is new; null if nothing is. For the thread of the Spark task; totals may be a moment old. */
@@ -344,54 +395,11 @@ final class FeedPart {
                 return null;
             }
             ended = last;
-            if (last && letters != null) {
-                letters.close();
-            }
-            if (last && file != null) {
-                file.close();
+            if (last) {
+                close();
             }
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
             return news.report(spec, state, last ? failure : null, partitions, counters.now());
-        }
-    }
-
-    /** Waits for the acknowledgement of one record. */
-    private final class Sent implements Callback {
-        private final Slot slot;
-        private final long number;
-        private final int bytes;
-        private final ConsumerRecord<byte[], byte[]> record;
-        private final String topic;
-        private final boolean letter;
-
-        Sent(Slot slot, long number, int bytes, ConsumerRecord<byte[], byte[]> record, String topic, boolean letter) {
-            this.slot = slot;
-            this.number = number;
-            this.bytes = bytes;
-            this.record = record;
-            this.topic = topic;
-            this.letter = letter;
-        }
-
-        @Override
-        public void onCompletion(RecordMetadata metadata, Exception e) {
-            if (sending && Thread.currentThread() == lane.thread()) { // refused before it was on its way
-                notSent = e instanceof RuntimeException known ? known : new IllegalStateException(e);
-                return;
-            }
-            landed(bytes);
-            if (e != null) {
-                refused(e, record, topic, bytes - OVERHEAD + Records.headers(record), letter);
-            } else {
-                long took = Math.max(0, System.currentTimeMillis() - record.timestamp());
-                slot.acknowledge(number, metadata.offset(), letter, took);
-                counters.latency.add(took);
-                (letter ? counters.letters : counters.written).incrementAndGet();
-                if (news.written(topic)) {
-                    lane.urgent();
-                }
-            }
-            lane.landed(FeedPart.this);
         }
     }
 }

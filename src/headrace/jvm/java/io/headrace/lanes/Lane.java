@@ -1,6 +1,5 @@
 package io.headrace.lanes;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -13,10 +12,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * What reads, and a producer, with the same settings, and the feeds that share them. Its thread reads, transforms and hands over; the
@@ -29,8 +25,10 @@ final class Lane implements Runnable {
     private static final long IDLE_MS = 1000;
     private static final long SOON_MS = 100;
     private static final long DRAIN_MS = 5000;
+    private static final long QUIET_MS = 500;
 
     final long id;
+    final SharedProducer producer;
     final AtomicLong inFlight = new AtomicLong(); // bytes, of all feeds
     volatile long nowMs = System.currentTimeMillis(); // of the last poll
     private final FeedSpec.Settings settings;
@@ -40,7 +38,6 @@ final class Lane implements Runnable {
     private final Set<FeedPart> parts = new LinkedHashSet<>();
     private final ConcurrentLinkedQueue<Runnable> commands = new ConcurrentLinkedQueue<>();
     private final Thread thread;
-    private Producer<byte[], byte[]> producer; // guarded by this
     private List<Slot> added = new ArrayList<>();
     private boolean moved; // the assignment is not that of `slots` yet
     private long lookedMs;
@@ -59,6 +56,7 @@ final class Lane implements Runnable {
         this.id = id;
         this.settings = settings;
         this.urgent = urgent;
+        this.producer = new SharedProducer(settings.producer(), "headrace-lane-" + id);
         Map<String, Object> config = new HashMap<>(settings.consumer());
         config.putIfAbsent("client.id", "headrace-lane-" + id);
         this.reader = settings.files() ? new LinesReader(config) : new KafkaReader(config);
@@ -91,16 +89,6 @@ final class Lane implements Runnable {
         urgent.run();
     }
 
-    /** The producer of all feeds but those with transactions. */
-    synchronized Producer<byte[], byte[]> producer() {
-        if (producer == null) {
-            Map<String, Object> config = new HashMap<>(settings.producer());
-            config.putIfAbsent("client.id", "headrace-lane-" + id);
-            producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
-        }
-        return producer;
-    }
-
     /** Records of a feed are acknowledged, or given up. */
     void landed(FeedPart part) {
         if (part.counters.isFlowPaused() && part.counters.inFlight.get() <= limit() / 2) {
@@ -125,13 +113,7 @@ final class Lane implements Runnable {
                 commands.wait(20);
             }
         }
-        Producer<byte[], byte[]> last;
-        synchronized (this) {
-            last = producer;
-        }
-        if (last != null) {
-            last.close(Duration.ZERO);
-        }
+        producer.end();
     }
 
     boolean isAlive() {
@@ -149,6 +131,9 @@ final class Lane implements Runnable {
             }
         }
         parts.add(part);
+        if (part.usesLaneProducer()) {
+            renew(part); // the one that it was prepared with may be closed
+        }
         for (Slot slot : part.slots) {
             slots.put(slot.source, slot);
             added.add(slot);
@@ -167,6 +152,53 @@ final class Lane implements Runnable {
             moved = true;
         }
         urgent.run();
+    }
+
+    /**
+     * Write nothing more of a feed. Single records of a producer cannot be withdrawn, so it is closed, and what other feeds have in
+     * flight then is read again: they have a while to be acknowledged before, as all are that can be written.
+     */
+    void withdraw(FeedPart part) {
+        awaitOthers(part);
+        producer.close();
+        for (FeedPart other : new ArrayList<>(parts)) {
+            if (other.usesLaneProducer()) {
+                renew(other);
+                rewind(other);
+            }
+        }
+    }
+
+    private void renew(FeedPart part) {
+        try {
+            part.producer = producer.get();
+        } catch (RuntimeException e) {
+            part.fail(Report.Failure.of(e));
+        }
+    }
+
+    private void awaitOthers(FeedPart part) {
+        long end = System.currentTimeMillis() + QUIET_MS;
+        while (inFlight.get() > part.counters.inFlight.get() && System.currentTimeMillis() < end) {
+            synchronized (commands) {
+                try {
+                    commands.wait(10);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return;
+                }
+            }
+        }
+    }
+
+    private void rewind(FeedPart part) {
+        for (Slot slot : part.slots) {
+            long offset = slot.rewind();
+            if (offset >= 0 && has(slot) && reader.isAssigned(slot.source)) {
+                reader.seek(slot.source, offset);
+            }
+        }
+        flowing(part);
     }
 
     boolean has(Slot slot) {
@@ -196,17 +228,13 @@ final class Lane implements Runnable {
     /** A feed has enough in flight. */
     void flow(FeedPart part) {
         part.counters.flowPaused(true);
-        for (Slot slot : part.slots) {
-            pause(slot, Slot.FLOW);
-        }
+        part.slots.forEach(slot -> pause(slot, Slot.FLOW));
     }
 
     private void flowing(FeedPart part) {
         if (part.counters.isFlowPaused() && part.counters.inFlight.get() <= limit() / 2) {
             part.counters.flowPaused(false);
-            for (Slot slot : part.slots) {
-                resume(slot, Slot.FLOW);
-            }
+            part.slots.forEach(slot -> resume(slot, Slot.FLOW));
         }
     }
 
@@ -238,6 +266,9 @@ final class Lane implements Runnable {
     }
 
     private void failAll(Throwable e) {
+        if (stopping) {
+            return; // the next attempt goes on where they are
+        }
         for (FeedPart part : new ArrayList<>(parts)) {
             part.fail(Report.Failure.of(e));
         }

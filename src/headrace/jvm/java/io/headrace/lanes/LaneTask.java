@@ -1,13 +1,18 @@
 package io.headrace.lanes;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.VoidFunction;
 
@@ -40,7 +45,8 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final TaskContext context;
         private final Map<Long, Lane> lanes = new LinkedHashMap<>();
         private final Map<String, Entry> entries = new LinkedHashMap<>();
-        private final ExecutorService threads;
+        private final ExecutorService threads; // for what needs a processor: they wait for nobody
+        private final TargetThreads targets;
         private final Object bell;
         private final boolean local;
         private List<Report> reports = new ArrayList<>();
@@ -55,11 +61,13 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             this.local = LanePlugin.isDriver();
             this.bell = local ? Plane.bell(plane, task) : new Object();
             AtomicInteger count = new AtomicInteger();
-            this.threads = Executors.newFixedThreadPool(PREPARERS, work -> {
+            ThreadFactory made = work -> {
                 Thread thread = new Thread(work, "lanes-" + task + "-" + count.incrementAndGet());
                 thread.setDaemon(true);
                 return thread;
-            });
+            };
+            this.threads = Executors.newFixedThreadPool(PREPARERS, made);
+            this.targets = new TargetThreads(made);
         }
 
         void drive() throws Exception {
@@ -89,7 +97,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         /** Report, and do what the driver says; returns whether to continue. */
         private boolean exchange() {
             List<Long> dead = new ArrayList<>();
-            lanes.values().removeIf(lane -> !lane.isAlive() && dead.add(lane.id));
+            lanes.values().removeIf(lane -> !lane.isAlive() && close(lane) && dead.add(lane.id));
             collect();
             Message.Reply reply;
             try {
@@ -140,18 +148,20 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             } else if (command instanceof Message.Close close) {
                 Lane lane = lanes.remove(close.lane());
                 if (lane != null) {
-                    threads.execute(() -> stop(lane));
+                    new Thread(() -> stop(lane), "stop-lane-" + lane.id).start();
                 }
             } else if (command instanceof Message.Remove remove) {
-                of(remove.feed(), remove.part(), Entry::remove);
+                of(remove.feed(), remove.part(), entry -> entry.remove(FeedPart::remove));
+            } else if (command instanceof Message.GiveUp remove) {
+                of(remove.feed(), remove.part(), entry -> entry.remove(FeedPart::giveUp));
             } else if (command instanceof Message.Known known) {
-                of(known.feed(), known.part(), entry -> threads.execute(() -> entry.knows(known.target())));
+                of(known.feed(), known.part(), entry -> entry.blocking().execute(() -> entry.knows(known.target())));
             } else if (command instanceof Message.Replace replace) {
                 of(replace.feed(), replace.part(), entry -> threads.execute(() -> entry.replaces(replace.chain(), replace.needs())));
             }
         }
 
-        private void of(long feed, int part, java.util.function.Consumer<Entry> action) {
+        private void of(long feed, int part, Consumer<Entry> action) {
             Entry entry = entries.get(key(feed, part));
             if (entry != null) {
                 action.accept(entry);
@@ -170,6 +180,11 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 lane.start();
             }
             return lane;
+        }
+
+        private static boolean close(Lane ended) {
+            ended.producer.end();
+            return true;
         }
 
         private static void stop(Lane lane) {
@@ -198,7 +213,9 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             } catch (Exception e) {
                 org.slf4j.LoggerFactory.getLogger(LaneTask.class).info("The driver was not told how far the lanes have come", e);
             }
+            entries.values().forEach(Entry::close);
             threads.shutdownNow();
+            targets.end();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -208,6 +225,8 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final class Entry {
             private final FeedSpec spec;
             private FeedPart part; // guarded by this, as is what follows
+            private Transaction transaction; // of a part that is being prepared
+            private boolean prepares = true;
             private boolean removed;
             private Report.Failure failure;
 
@@ -215,44 +234,101 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 this.spec = spec;
             }
 
-            /** Compile the chain and make the clients, on a thread of its own. */
+            /** For what blocks on the cluster that it writes to. */
+            Executor blocking() {
+                return targets.of(spec.settings().producer());
+            }
+
+            /** Compile the chain, and make the clients; on threads of their own. */
             void prepare(Lane lane) {
-                Transaction transaction = null;
                 try {
-                    transaction = spec.transactions() == null ? null : new Transaction(spec, threads);
-                    FeedPart made = new FeedPart(spec, spec.chain().open(), lane,
-                        transaction != null ? transaction.producer : spec.file() != null ? null : lane.producer(), transaction);
-                    if (transaction != null) {
-                        transaction.of(made);
-                    }
-                    synchronized (this) {
-                        part = made;
-                        lane.submit(() -> lane.add(made));
-                        if (removed) {
-                            lane.submit(made::remove);
-                        }
-                    }
-                    if (!lane.isAlive()) {
-                        made.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
-                        ring();
+                    Chain chain = spec.chain().open();
+                    if (spec.transactions() == null) {
+                        begin(lane, new FeedPart(spec, chain, lane, spec.file() != null ? null : lane.producer.get(), null));
+                    } else {
+                        blocking().execute(() -> initialize(lane, chain));
                     }
                 } catch (Throwable e) {
-                    if (transaction != null) {
-                        transaction.producer.close(java.time.Duration.ZERO);
+                    failed(e);
+                }
+            }
+
+            /** Begin with its transactional id, unless it is removed: another one may have that by then. */
+            private void initialize(Lane lane, Chain chain) {
+                Transaction made = null;
+                try {
+                    synchronized (this) {
+                        if (!removed) {
+                            transaction = made = new Transaction(spec, blocking());
+                        }
+                    }
+                    if (made == null) {
+                        begin(lane, null);
+                        return;
+                    }
+                    made.initialize(spec.transactions());
+                    FeedPart ready = new FeedPart(spec, chain, lane, made.producer, made);
+                    made.of(ready);
+                    begin(lane, ready);
+                } catch (Throwable e) {
+                    if (made != null) {
+                        made.producer.close(Duration.ZERO);
                     }
                     failed(e);
                 }
             }
 
+            /** Have the lane read it, unless it was removed meanwhile. */
+            private void begin(Lane lane, FeedPart ready) {
+                synchronized (this) {
+                    prepares = false;
+                    transaction = null;
+                    if (!removed) {
+                        part = ready;
+                        lane.submit(() -> lane.add(ready));
+                    }
+                }
+                if (part == null) {
+                    if (ready != null) {
+                        ready.close();
+                    }
+                    ring();
+                } else if (!lane.isAlive()) {
+                    ready.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
+                    ring();
+                }
+            }
+
             synchronized void failed(Throwable e) {
-                failure = Report.Failure.of(e);
+                prepares = false;
+                transaction = null;
+                failure = removed ? null : Report.Failure.of(e);
                 ring();
             }
 
-            synchronized void remove() {
+            /** Have the lane end it; one that is being prepared is given up. */
+            synchronized void remove(Consumer<FeedPart> how) {
                 removed = true;
                 if (part != null) {
-                    part.lane.submit(part::remove);
+                    part.lane.submit(() -> how.accept(part));
+                } else if (transaction != null) {
+                    threads.execute(close(transaction)); // it may wait for a cluster that is away
+                } else {
+                    prepares = false; // it will begin nothing
+                }
+            }
+
+            private static Runnable close(Transaction unused) {
+                return () -> unused.producer.close(Duration.ZERO);
+            }
+
+            /** The task ends. */
+            synchronized void close() {
+                removed = true;
+                if (part != null) {
+                    part.close();
+                } else if (transaction != null) {
+                    close(transaction).run();
                 }
             }
 
@@ -264,13 +340,18 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 if (to == null) {
                     return;
                 }
+                Producer<byte[], byte[]> producer = to.producer;
                 try {
-                    to.producer.partitionsFor(target.topic()); // so that the lane does not wait for metadata
+                    producer.partitionsFor(target.topic()); // so that the lane does not wait for metadata
                 } catch (org.apache.kafka.common.errors.TimeoutException e) {
                     to.needs(target.topic()); // it may have been deleted again: the driver looks again
                     return;
                 } catch (RuntimeException e) {
-                    to.fail(Report.Failure.of(e).at(null, target.topic()));
+                    if (to.lane.producer.isClosed(producer)) {
+                        to.needs(target.topic()); // the lane has another one by the time of the answer
+                    } else {
+                        to.fail(Report.Failure.of(e).at(null, target.topic()));
+                    }
                     return;
                 }
                 to.lane.submit(() -> to.knows(target));
@@ -287,7 +368,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 try {
                     Chain chain = plan.open();
                     to.lane.submit(() -> to.replaces(chain, needs));
-                } catch (RuntimeException e) {
+                } catch (Throwable e) { // its records wait for the chain
                     to.fail(Report.Failure.of(e));
                 }
             }
@@ -296,7 +377,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 if (part != null) {
                     return part.report();
                 }
-                if (failure == null && !removed) {
+                if (failure == null && (!removed || prepares)) {
                     return null;
                 }
                 Report.Counts none = new Report.Counts(0, 0, 0, 0, 0, 0, 0, 0, false, new Histogram().toArray());

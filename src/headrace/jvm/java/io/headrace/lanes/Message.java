@@ -20,13 +20,16 @@ interface Message extends Serializable {
     record Numbered(long number, Command command) implements Message { }
 
     /** What a task is to do. */
-    sealed interface Command extends Message permits Add, Remove, Known, Replace, Close { }
+    sealed interface Command extends Message permits Add, Remove, GiveUp, Known, Replace, Close { }
 
     /** Open a lane if there is none of this number, and add a part of a feed to it. */
     record Add(long lane, FeedSpec spec) implements Command { }
 
     /** Remove a part: read no more of it, and report when nothing is in flight. */
     record Remove(long feed, int part) implements Command { }
+
+    /** Remove a part, and write nothing more of it: what is in flight is given up. */
+    record GiveUp(long feed, int part) implements Command { }
 
     /** A topic is known to exist. */
     record Known(long feed, int part, Target target) implements Command { }

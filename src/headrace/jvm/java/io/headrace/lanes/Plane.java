@@ -142,9 +142,22 @@ public final class Plane {
         }
     }
 
+    /** As {@link #remove}, and what is in flight is given up: nothing of the feed is written once its state is told. */
+    public synchronized void giveUp(long feed) {
+        PlacedFeed found = feeds.get(feed);
+        if (found != null) {
+            found.removing = true;
+            for (PlacedFeed.Part part : found.parts) {
+                if (part.isRunning()) {
+                    send(part.lane, new Message.GiveUp(feed, part.spec.part()));
+                }
+            }
+        }
+    }
+
     /** Forget a feed, whose state is told or no longer of interest: what it still reports is not heard. */
     public synchronized void forget(long feed) {
-        remove(feed);
+        giveUp(feed);
         PlacedFeed found = feeds.remove(feed);
         news.remove(feed);
         if (found != null) {

@@ -21,6 +21,11 @@ final class Records {
         return new ProducerRecord<>(topic, partition, timestamp, key, value, headers);
     }
 
+    /** What a producer of dead letters of its own is to write for a record that has failed. */
+    static ProducerRecord<byte[], byte[]> letter(InternalRow row) {
+        return of(row.getString(Chain.TOPIC), null, row);
+    }
+
     /** Of key and value, in bytes. */
     static int size(ProducerRecord<byte[], byte[]> record) {
         return (record.key() == null ? 0 : record.key().length) + (record.value() == null ? 0 : record.value().length);

@@ -71,6 +71,16 @@ final class Slot {
         taken = before;
     }
 
+    /** What is in flight is to be read again; returns the offset of the first such record, -1 if nothing is in flight. */
+    synchronized long rewind() {
+        if (head == tail) {
+            return -1;
+        }
+        head = tail;
+        taken = next;
+        return next;
+    }
+
     /** The counts of a record, once it stays taken. */
     synchronized void count(int size, long ageMs) {
         records++;
@@ -87,6 +97,9 @@ final class Slot {
 
     /** A record is in Kafka, at this offset; letter: as a dead letter. */
     synchronized void acknowledge(long number, long copy, boolean letter, long latencyMs) {
+        if (number < head) { // it is read again
+            return;
+        }
         copies[(int) (number & ends.length - 1)] = letter ? NONE : copy;
         latency.add(latencyMs);
         advance();

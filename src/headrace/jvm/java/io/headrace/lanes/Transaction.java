@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -22,34 +24,32 @@ final class Transaction {
     final Producer<byte[], byte[]> producer;
     private final Executor threads;
     private FeedPart part;
-    private boolean begun;
+    private volatile boolean begun;
     private boolean closing;
     private long begunMs;
     private int records;
     private volatile boolean committing;
+    private final AtomicBoolean ending = new AtomicBoolean();
     private volatile boolean closed;
 
-    /**
-     * Begins to write with the feed's transactional id; blocks.
-     *
-     * @param threads commits on one of these
-     * @throws org.apache.kafka.common.errors.ProducerFencedException if the feed's offsets may be older than what has been committed:
-     *     the lane before, or another worker, has had the id since they were read
-     */
-    Transaction(FeedSpec spec, Executor threads) throws Exception {
-        FeedSpec.Transactions owner = spec.transactions();
+    /** @param threads commits, and closes, on one of these */
+    Transaction(FeedSpec spec, Executor threads) {
         Map<String, Object> config = new HashMap<>(spec.settings().producer());
-        config.put("transactional.id", owner.id());
+        config.put("transactional.id", spec.transactions().id());
         config.put("enable.idempotence", "true");
         config.putIfAbsent("client.id", "headrace-" + spec.name());
         this.threads = threads;
         this.producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
-        try {
-            Transactions.begin(producer, owner.id(), owner.producerId(), owner.epoch());
-        } catch (Exception e) {
-            producer.close(Duration.ZERO);
-            throw e;
-        }
+    }
+
+    /**
+     * Begin to write with the feed's transactional id; blocks. For any thread.
+     *
+     * @throws org.apache.kafka.common.errors.ProducerFencedException if the feed's offsets may be older than what has been committed:
+     *     the lane before, or another worker, has had the id since they were read
+     */
+    void initialize(FeedSpec.Transactions owner) throws Exception {
+        Transactions.begin(producer, owner.id(), owner.producerId(), owner.epoch());
     }
 
     void of(FeedPart owner) {
@@ -101,6 +101,11 @@ final class Transaction {
         return closed || (!begun && !committing && !closing);
     }
 
+    /** Whether its producer is closed. For any thread. */
+    boolean isEnded() {
+        return closed;
+    }
+
     private void commit() {
         committing = true;
         Map<Slot, Long> ends = new HashMap<>();
@@ -124,6 +129,7 @@ final class Transaction {
                 part.lane.submit(() -> committed(ends, size));
             } catch (RuntimeException e) {
                 part.fail(Report.Failure.of(e));
+                end(true); // also if it had failed before
             }
         });
     }
@@ -159,27 +165,33 @@ final class Transaction {
         }
     }
 
-    /** After a failure: what is not committed is given up. */
+    /** What is not committed is given up. For any thread. */
     void abort() {
         end(begun || committing);
     }
 
     private void end(boolean aborts) {
-        if (closed) {
+        if (!ending.compareAndSet(false, true)) {
             return;
         }
-        threads.execute(() -> {
-            try {
-                if (aborts) {
-                    producer.abortTransaction();
-                }
-            } catch (RuntimeException e) {
-                org.slf4j.LoggerFactory.getLogger(Transaction.class).debug("The broker aborts the transaction by itself", e);
-            } finally {
-                producer.close(aborts ? Duration.ZERO : CLOSE);
-                closed = true;
-                part.lane.urgent();
+        try {
+            threads.execute(() -> end(aborts, CLOSE));
+        } catch (RejectedExecutionException e) { // the Spark task has ended
+            end(false, Duration.ZERO);
+        }
+    }
+
+    private void end(boolean aborts, Duration timeout) {
+        try {
+            if (aborts) {
+                producer.abortTransaction();
             }
-        });
+        } catch (RuntimeException e) {
+            org.slf4j.LoggerFactory.getLogger(Transaction.class).debug("The broker aborts the transaction by itself", e);
+        } finally {
+            producer.close(aborts ? Duration.ZERO : timeout);
+            closed = true;
+            part.lane.urgent();
+        }
     }
 }

@@ -1,0 +1,36 @@
+package io.headrace.lanes;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.RecordMetadata;
+
+/**
+ * Waits for the acknowledgement of one record.
+ *
+ * @param number of the record in its slot
+ * @param bytes that it has in flight
+ * @param topic that it goes to
+ * @param letter whether it goes there as a dead letter
+ * @param by what writes it; null: the producer of dead letters, or the file
+ */
+record Sent(
+    FeedPart part, Slot slot, long number, int bytes, ConsumerRecord<byte[], byte[]> record, String topic, boolean letter,
+    Producer<byte[], byte[]> by
+) implements Callback {
+    @Override
+    public void onCompletion(RecordMetadata metadata, Exception e) {
+        if (part.isNotSent(e)) {
+            return;
+        }
+        part.landed(bytes);
+        if (e != null) {
+            part.lost(e, by, record, topic, bytes, letter);
+        } else {
+            long tookMs = Math.max(0, System.currentTimeMillis() - record.timestamp());
+            slot.acknowledge(number, metadata.offset(), letter, tookMs);
+            part.written(topic, letter, tookMs);
+        }
+        part.lane.landed(part);
+    }
+}
