@@ -81,7 +81,9 @@ record Report(
             while (cause.getCause() != null && cause.getClass() == org.apache.kafka.common.KafkaException.class) {
                 cause = cause.getCause();
             }
-            return new Failure("error", null, null, null, 0, cause.getClass().getName(), String.valueOf(cause.getMessage()));
+            String message = cause instanceof StackOverflowError // a regular expression over a long text, for example
+                ? "A transform or converter needs too deep a stack for this record" : String.valueOf(cause.getMessage());
+            return new Failure("error", null, null, null, 0, cause.getClass().getName(), message);
         }
 
         /** Whether the feed stopped before it sent the record: what precedes that can be written as if nothing had happened. */
