@@ -109,7 +109,7 @@ class FeedRun:
 
         Returns at once.
         """
-        self._deadline = time.monotonic() + max(timeout_s / 2, timeout_s - _GIVE_UP_S)
+        self._deadline = time.monotonic() + timeout_s - min(_GIVE_UP_S, timeout_s / 4)
         self._wake()
 
     def cut_off(self) -> None:
@@ -255,7 +255,9 @@ class FeedRun:
         elif counts.written > before.written or counts.letters > before.letters:
             later = Batch(0, counts.written - before.written, took_ms, letters=counts.letters - before.letters)
             self._needs.recorder.record(later)
-        self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, counts.paused_ms, counts.latency))
+        latency = tuple(map(_growth, counts.latency, before.latency))
+        paused_ms = _growth(counts.paused_ms, before.paused_ms)
+        self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, paused_ms, latency))
         if update.transactions:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
 
@@ -381,6 +383,11 @@ class FeedRun:
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             raise record.error()
         raise feed_error(feed_failure, self._descriptions, self._needs.ports.look_up)
+
+
+def _growth(now: int, before: int) -> int:
+    """By how much a total has grown; another attempt of a Spark task counts from 0."""
+    return now - before if now >= before else now
 
 
 def summary(ends: Mapping[Partition, int]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.runtime.metrics import Metrics
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, ModeChosen, Retried
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, InFlight, Lost, ModeChosen, Retried
+from headrace.spark.feeds import LATENCY_BOUNDS_MS
 
 AT = {"t-0": DeliveredPosition(6, 10), "t-1": DeliveredPosition(0, 7)}
 NO_LOSS = {"stalled-ms": 0, "data-losses-total": 0, "data-loss-records-total": 0}
@@ -71,6 +72,16 @@ def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
     metrics = Metrics(now=Clock())
     running(metrics).record(ModeChosen("realtime", "stream.mode=realtime"))
     assert of(metrics, "headrace-task", connector="c", task="0")["stream-mode"] == "realtime: stream.mode=realtime"
+
+
+def test_the_pauses_of_all_runs_of_a_task_add_up() -> None:
+    metrics = Metrics(now=Clock())
+    recorder = running(metrics)
+    for paused in (True, False):
+        recorder.record(InFlight(100 * paused, paused, 40, (1,) * (len(LATENCY_BOUNDS_MS) + 1)))
+    found = of(metrics, "headrace-task", connector="c", task="0")
+    assert (found["in-flight-bytes"], found["flow-paused"], found["flow-paused-ms-total"]) == (0, 0, 80)
+    assert of(metrics, "headrace-task", connector="c", task="0", le="1") == {"record-latency-ms-bucket": 2}
 
 
 def test_a_sink_has_its_own_names() -> None:

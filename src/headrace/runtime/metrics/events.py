@@ -50,9 +50,10 @@ class Transactional:
 
 @dataclass(frozen=True)
 class InFlight:
-    """State of a feed in its lane: bytes handed to the producer and not acknowledged, whether flow control pauses it, the total
-    pause in ms, and a histogram of latencies from record timestamp to acknowledgement
-    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`), since the feed was added.
+    """State of a feed in its lane: bytes handed to the producer and not acknowledged, and whether flow control pauses it.
+
+    Since the last such event: the pause in ms, and a histogram of latencies from record timestamp to acknowledgement
+    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`).
     """
 
     bytes: int

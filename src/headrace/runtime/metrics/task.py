@@ -100,7 +100,7 @@ def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
         case Transactional():
             return _transactional(state, event, now_ms)
         case InFlight():
-            return replace(state, in_flight=event)
+            return replace(state, in_flight=_in_flight(state.in_flight, event))
         case Retried():
             return replace(state, retries=state.retries + event.times, error_ms=now_ms)
         case Assigned():
@@ -109,6 +109,14 @@ def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
             return replace(state, mode=f"{event.mode}: {event.reason}")
         case Lost():
             return replace(state, losses=state.losses + 1, lost_records=state.lost_records + event.records)
+
+
+def _in_flight(before: InFlight | None, event: InFlight) -> InFlight:
+    """The state after an event, with totals of all runs of the task."""
+    if before is None:
+        return event
+    latency = tuple(map(sum, zip(before.latency, event.latency, strict=True)))
+    return replace(event, paused_ms=before.paused_ms + event.paused_ms, latency=latency)
 
 
 def _transactional(state: TaskMetrics, event: Transactional, now_ms: int) -> TaskMetrics:
