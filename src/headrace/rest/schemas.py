@@ -53,11 +53,13 @@ _RESTART = _object(
 )
 _STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}, description="What `stream.mode` came to.")
 _FRESHNESS = {**_INT_OR_NULL, "description": "Ms that the oldest record has been there that is not delivered; 0: there is none."}
+_STALLED = {**_INT, "description": "For how many ms the task has stored no offset while its lag grew; only where that is so."}
 _OWN_TASK = {
     **_TRACE,
     "restart": _RESTART,
     "stream": _STREAM,
-    "stalled_ms": {**_INT, "description": "For how many ms it has stored no offset while its lag grew; only where that is so."},
+    "progress": _one_of(("STALLED",), description="That the task runs, and makes no progress while its lag grows; else absent."),
+    "stalled_ms": _STALLED,
     "freshness_ms": _FRESHNESS,
     "waiting_for": {**_TEXT, "description": "Why schemas cannot be asked for; the records that need them wait."},
 }

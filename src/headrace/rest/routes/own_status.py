@@ -18,16 +18,17 @@ def resource(figures: ClusterFigures) -> Resource:
     @resource.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
     def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
         """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
-        choice (`stream.mode`), for how long they have made no progress while their lag grew (`stalled_ms`), how long the
-        oldest record that is not delivered has been there (`freshness_ms`), and what they wait for that a schema registry does
-        not answer (`waiting_for`).
+        choice (`stream.mode`), whether and for how long they have made no progress while their lag grew (`progress` is STALLED,
+        `stalled_ms`), how long the oldest record that is not delivered has been there (`freshness_ms`), and what they wait for
+        that a schema registry does not answer (`waiting_for`).
         """
         body = herder.status(connector, own=True)
         workers = {task["worker_id"] for task in body["tasks"]}
         measured, _ = figures.read(herder, request, workers)
         of_connector = measured.get(connector, ConnectorFigures())
         stalled, waiting, freshness = of_connector.stalled, of_connector.waiting, of_connector.freshness
-        body_fields = {"stalled_ms": stalled, "waiting_for": waiting, "freshness_ms": freshness}
+        progress = dict.fromkeys(stalled, "STALLED")
+        body_fields = {"progress": progress, "stalled_ms": stalled, "waiting_for": waiting, "freshness_ms": freshness}
         tasks = [task | {name: by[task["id"]] for name, by in body_fields.items() if task["id"] in by} for task in body["tasks"]]
         return responses.ok(body | {"tasks": tasks})
 

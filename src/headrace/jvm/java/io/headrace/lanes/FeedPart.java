@@ -38,7 +38,6 @@ final class FeedPart {
     private volatile boolean givenUp; // what is not acknowledged is no failure
     private volatile Report.Failure failure;
     private volatile long failedSinceMs;
-
     private final News news = new News();
     private boolean ended; // its last report is made; guarded by this
 
