@@ -22,6 +22,9 @@ from headrace.runtime.worker_config import DistributedConfig
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
+KUBERNETES = "1.31"
+OF_THE_OPERATOR = "monitoring.coreos.com/"
+"""Kinds whose schemas come with Prometheus' operator, not with Kubernetes."""
 KUSTOMIZATIONS = sorted(path.parent for path in (DEPLOY / "kubernetes").glob("*/kustomization.yaml"))
 
 
@@ -127,6 +130,22 @@ def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> No
     (container,) = workers["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"][0]["configMapRef"]["name"] in maps
     assert workers["spec"]["serviceName"] in {d["metadata"]["name"] for d in everything if d["kind"] == "Service"}
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl renders the kustomizations, and is not installed")
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda folder: folder.name)
+@pytest.mark.slow
+def test_what_is_rendered_is_as_the_schemas_of_kubernetes_want_it(folder: Path) -> None:
+    import kubernetes_validate
+
+    documents = [d for d in rendered(folder) if not d["apiVersion"].startswith(OF_THE_OPERATOR)]
+    assert len(documents) >= 3
+    for document in documents:
+        kubernetes_validate.validate(document, KUBERNETES, strict=True)
+    (workers,) = (d for d in documents if d["kind"] in ("StatefulSet", "Deployment"))
+    workers["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(workers, KUBERNETES, strict=True)
 
 
 def rendered(folder: Path) -> list[dict[str, Any]]:
