@@ -285,6 +285,12 @@ def test_what_a_user_may_not_do_is_not_offered(as_user: Callable[[str], Page]):
     }  # fmt: skip
 
 
+def test_a_preview_of_dead_letters_is_offered_to_admins_alone(as_user: Callable[[str], Page]):
+    path = "/ui/dead-letters?topic=letters&connector=c"
+    offered = {user: "/ui/dead-letters/preview" in as_user(user).get(path).text for user in ("rita", "olaf", "anna")}
+    assert offered == {"rita": False, "olaf": False, "anna": True}
+
+
 def test_users_of_different_roles_work_side_by_side(as_user: Callable[[str], Page], herder: MemoryHerder):
     olaf, rita, anna = as_user("olaf"), as_user("rita"), as_user("anna")
     assert olaf.post("/ui/act", action="pause", name="c").status == 200
