@@ -251,6 +251,31 @@ def test_null_cannot_be_written_for_a_required_field(spark: SparkSession, regist
     assert "Message missing required fields: a" in (failed.cause or "")
 
 
+@pytest.mark.parametrize("field", [
+    "string s = 1;", "repeated string s = 1;", "google.protobuf.StringValue s = 1;", "map<string, int32> s = 1;",
+])  # fmt: skip
+def test_a_text_of_proto3_that_is_no_utf_8_cannot_be_read(spark: SparkSession, registry: SchemaRegistry, field: str) -> None:
+    text = f'syntax = "proto3"; import "google/protobuf/wrappers.proto"; message R {{ {field} }}'
+    id = registry.register("orders-value", text, "PROTOBUF")
+    inner = b"\xc3\xa9\xff" if field.startswith(("s", "r")) else b"\x0a\x03\xc3\xa9\xff"
+    data = b"\0" + id.to_bytes(4) + b"\0\x0a" + bytes([len(inner)])
+    [valid, failed] = through(
+        spark, props(registry, CONVERTER), [Record(data + inner[:-1] + b"!"), Record(data + inner)], TO_JSON
+    )
+    assert isinstance(valid, Record), valid
+    assert "\u00e9!" in json.dumps(json.loads(valid.value or b""), ensure_ascii=False)
+    assert isinstance(failed, Failed), failed
+    assert (failed.cause or "").endswith("Error deserializing Protobuf message: Protocol message had invalid UTF-8")
+
+
+def test_bytes_of_a_text_of_proto2_that_are_no_utf_8_are_replaced(spark: SparkSession, registry: SchemaRegistry) -> None:
+    id = registry.register("orders-value", "message R { optional string s = 1; }", "PROTOBUF")
+    record = Record(b"\0" + id.to_bytes(4) + b"\0\x0a\x02\xffa")
+    [result] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
+    assert isinstance(result, Record), result
+    assert json.loads(result.value or b"") == {"s": "\ufffda"}
+
+
 @pytest.mark.parametrize("kind", ["string", "int32", "int64", "boolean", "bytes", "float64"])
 def test_a_primitive_is_a_wrapper_message(spark: SparkSession, registry: SchemaRegistry, kind: str) -> None:
     payload = {"string": "x", "boolean": True, "bytes": "AP8="}.get(kind, 7)

@@ -115,7 +115,7 @@ class _ProtobufToConnect:
             entry = mapping.entry_name(field.name)
             return self._map(f"{message.name}.{entry}", entry, keys, Field("value", 2, field.type), message)
         if field.type in mapping.SCALARS:
-            return self._scalar(field)
+            return self._scalar(field, message)
         type_ = self._types.of(field, message)
         if isinstance(type_, Enum):
             return self._enum(type_), {"type": mapping.enum_plan(type_, self._options.int_enums)}
@@ -132,14 +132,15 @@ class _ProtobufToConnect:
         schema, plan = self.message(type_)
         return schema.same_but(optional=True), {"type": plan}
 
-    def _scalar(self, field: Field) -> tuple[Schema, Plan]:
+    def _scalar(self, field: Field, message: Message) -> tuple[Schema, Plan]:
         kind = field.type
         connect = field.params.get(mapping.CONNECT_TYPE)
         if mapping.SCALARS[kind] == "int32" and connect in ("int8", "int16"):
             return Schema(connect), {"type": {"t": kind, "c": connect}}
         typed = kind not in ("int32", "int64") and mapping.SCALARS[kind] in ("int32", "int64")
         schema = Schema(mapping.SCALARS[kind], parameters={mapping.TYPE: kind} if typed else None)
-        return schema, {"type": {"t": kind}}
+        is_loose = kind == "string" and message.is_proto2  # which does not ask for valid UTF-8
+        return schema, {"type": {"t": kind, "loose": True} if is_loose else {"t": kind}}
 
     def _enum(self, enum: Enum) -> Schema:
         prefix = self._options.enum

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -45,7 +46,7 @@ abstract class ProtobufType {
         return switch (type) {
             case "double", "float" -> new Fraction("double".equals(type));
             case "bool" -> new Bool();
-            case "string", "bytes" -> new Text("bytes".equals(type));
+            case "string", "bytes" -> new Text("bytes".equals(type), node.path("loose").asBoolean());
             case "enum" -> new Symbol(node);
             case "message" -> new ProtobufMessage(node, messages);
             case "ref" -> messages.get(node.get("n").asText());
@@ -195,10 +196,14 @@ abstract class ProtobufType {
 
     /** What is a text in JSON: strings, and bytes in base64. */
     static final class Text extends ProtobufType {
-        private final boolean isBytes;
+        private static final char REPLACEMENT = '\uFFFD'; // of bytes that are no UTF-8
 
-        Text(boolean isBytes) {
+        private final boolean isBytes;
+        private final boolean isLoose; // bytes that are no UTF-8 are replaced, as in proto2
+
+        Text(boolean isBytes, boolean isLoose) {
             this.isBytes = isBytes;
+            this.isLoose = isLoose;
         }
 
         @Override
@@ -209,7 +214,15 @@ abstract class ProtobufType {
         @Override
         JsonNode read(ProtobufInput in) throws IOException {
             byte[] bytes = in.readBytes();
-            return TextNode.valueOf(isBytes ? Base64.getEncoder().encodeToString(bytes) : new String(bytes, StandardCharsets.UTF_8));
+            return TextNode.valueOf(isBytes ? Base64.getEncoder().encodeToString(bytes) : text(bytes));
+        }
+
+        private String text(byte[] bytes) throws IOException {
+            String text = new String(bytes, StandardCharsets.UTF_8);
+            if (!isLoose && text.indexOf(REPLACEMENT) >= 0 && !Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes)) {
+                throw new IOException("Protocol message had invalid UTF-8");
+            }
+            return text;
         }
 
         @Override
