@@ -16,7 +16,7 @@ PREDICATES = {
 ALL = (
     {"type": "ReplaceField$Value", "exclude": "junk", "renames": "n:name"},
     {"type": "Cast$Value", "spec": "a:int32", "predicate": "eu"},
-    {"type": "MaskField$Value", "fields": "name", "predicate": " tomb", "negate": " TRUE"},
+    {"type": "MaskField$Value", "fields": "name", "predicate": "tomb", "negate": "true"},
     {
         "type": "InsertField$Value",
         "static.field": "s",

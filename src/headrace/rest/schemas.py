@@ -55,14 +55,12 @@ _STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}
 _FRESHNESS = {**_INT_OR_NULL, "description": "Ms that the oldest record has been there that is not delivered; 0: there is none."}
 _STALLED = {**_INT, "description": "For how many ms the task has stored no offset while its lag grew; only where that is so."}
 _OWN_TASK = {
-    **_TRACE,
-    "restart": _RESTART,
-    "stream": _STREAM,
+    **_TRACE, "restart": _RESTART, "stream": _STREAM,
     "progress": _one_of(("STALLED",), description="That the task runs, and makes no progress while its lag grows; else absent."),
     "stalled_ms": _STALLED,
     "freshness_ms": _FRESHNESS,
     "waiting_for": {**_TEXT, "description": "Why schemas cannot be asked for; the records that need them wait."},
-}
+}  # fmt: skip
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
 _VERSION = _object({"class": _TEXT, "type": _TEXT}, {"version": _TEXT})

@@ -82,11 +82,10 @@ def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) 
         transformation.prefix = prefix
         if predicate_alias is None:
             return Stage(alias, transformation)
-        predicate_alias = predicate_alias.strip()
         predicate = _predicate(predicate_alias, props, options)
     except (ConfigError, ConnectError) as error:
         raise ConnectError(f"{error.java_class}: {error}") from error
-    return Stage(alias, transformation, predicate, predicate_alias, str(negate).strip().lower() == "true")
+    return Stage(alias, transformation, predicate, predicate_alias, str(negate).lower() == "true")
 
 
 def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Predicate:
