@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
+from headrace.embedded import Broker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
+from tests.kafka_source.test_faults import silent
+from tests.kafka_source.test_metrics import measured
 from tests.sinks.sink import Sink
 from tests.sinks.test_failures import JSON, RECORDS
 from tests.support import wait_until
@@ -47,6 +50,33 @@ def test_records_wait_for_a_topic_that_nobody_makes(cluster: Cluster, source: Cl
     wait_until(lambda: source.size(f"{topic}-new") == 1, CONNECTOR_S, "the record arrives")
     one.await_offsets({(topic, 0): 0, (topic, 1): 1})
     assert one.states() == ["RUNNING", "RUNNING"]
+
+
+def test_a_sink_that_is_stopped_while_its_target_does_not_answer_writes_nothing_more_when_that_is_back(
+    cluster: Cluster, source: Cluster, source_broker: Broker, sink: Make, topic_name: Name
+) -> None:
+    topic, prefix = topic_name("backlog"), topic_name("copy") + "."
+    cluster.create(topic)
+    source.create(prefix + topic)
+    one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, target_bootstrap_servers=source.bootstrap)
+    cluster.produce(topic, [record(b"k", b"0")])
+    one.await_offsets({(topic, 0): 1})
+    size, count, request = 100_000, 120, 1 << 20  # one request was on its way, which nobody can take back
+
+    def in_flight() -> float:
+        return measured(one.worker, one.name)["headrace_task_in_flight_bytes"]
+
+    with silent(source_broker):
+        cluster.produce(topic, [record(b"k", b"%0*d" % (size, number)) for number in range(1, count)])
+        wait_until(lambda: in_flight() > size * (count - 1), CONNECTOR_S, lambda: f"all is on its way: {in_flight()}")
+        one.put("stop")
+        one.await_states("STOPPED")
+    one.put("resume")
+    one.await_offsets({(topic, 0): count})
+    numbers = [int((r.value or b"")[-5:]) for r in source.read(prefix + topic)]
+    assert numbers[-count + 1 :] == [*range(1, count)]
+    assert numbers[0] == 0
+    assert len(numbers) <= count + request // size
 
 
 def test_records_that_fail_become_dead_letters_in_the_workers_cluster(
