@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.embedded import Broker
 from headrace.errors import ConnectError
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.spark.feeds import Feed, FeedPartition, FencedId, Target, Update
@@ -17,6 +18,7 @@ from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane
 from headrace.spark.plane import columns as lane_columns
 from headrace.spark.transactions import TaskTransactions
 from tests.clusters import Cluster, record
+from tests.kafka_source.test_faults import silent
 from tests.support import captured_logs, wait_until
 
 WAIT_S = 60
@@ -250,6 +252,24 @@ def test_with_transactions_nothing_is_written_from_offsets_that_another_owner_of
     assert failed is not None
     assert failed.java_class == "org.apache.kafka.common.errors.ProducerFencedException"
     assert older.values() == []
+
+
+def test_a_feed_whose_target_is_slow_is_paused_with_a_bounded_number_of_bytes_in_flight(
+    source: Cluster, destination: Cluster, destination_broker: Broker, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("slow"))
+    slow = copy(topic, producer={"bootstrap.servers": destination.bootstrap})
+    destination.create(slow.target)
+    slow.until_copied(10)
+    size, count, most = 100_000, 550, 33 << 20  # beyond the limit of a lane, within the producer's memory
+    with silent(destination_broker):
+        source.produce(topic, [record(b"k", b"%0*d" % (size, number)) for number in range(count)])
+        slow.until(lambda u: u.counts.paused and u.counts.paused_ms > 0, "it is paused")
+    slow.until_copied(10 + count)
+    flows = slow.until(lambda u: u.counts.read == 10 + count and not u.counts.in_flight, "nothing is in flight")
+    assert (flows.counts.paused, flows.counts.paused_ms > 0) == (False, True)
+    assert size < max(u.counts.in_flight for u in slow.updates) < most < size * count
+    assert [int((r.value or b"")[-5:]) for r in destination.read(slow.target)] == [*range(10), *range(count)]
 
 
 def test_a_plan_that_does_not_go_record_by_record_is_named(spark: SparkSession) -> None:
