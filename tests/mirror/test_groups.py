@@ -62,7 +62,8 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
 
 
 def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) -> None:
-    config = flow.config("MirrorCheckpointConnector") | {"source.cluster.bootstrap.servers": "127.0.0.1:1"}
+    away = {"source.cluster.bootstrap.servers": "127.0.0.1:1", "groups": f"{flow.name}-readers"}
+    config = flow.config("MirrorCheckpointConnector") | away
     found = Failover(config, source_s=1).plan()
     assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
 

@@ -96,6 +96,7 @@ class Failover:
         translated = {
             group: {where: TranslatedPosition(c, exact=False, from_source=False) for where, c in positions.items()}
             for group, positions in written.items()
+            if self._config.group_filter.accepts(group)  # others were checkpointed, too, with another configuration
         }
         try:
             source_positions = self._read_source()
