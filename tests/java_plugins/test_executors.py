@@ -71,12 +71,6 @@ def asking(worker: WorkerProcess) -> int:
     return sum(threads(pid, "plugin-lease") for pid in executors(worker.process.pid))
 
 
-def driver_of(worker: WorkerProcess) -> int:
-    """The JVM of Spark's driver."""
-    (pid,) = {int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]) for pid in executors(worker.process.pid)}
-    return pid
-
-
 def test_tasks_are_spread_over_executors_and_start_on_another_one_when_theirs_is_gone(
     worker: WorkerProcess, destination: Cluster, topic_name: Callable[[str], str], tmp_path: Path
 ):
@@ -146,22 +140,4 @@ def test_chains_on_executors_have_transforms_in_java(
     chain["key.converter"] = "org.apache.kafka.connect.converters.ByteArrayConverter"
     worker.call("POST", "/connectors", {"name": name, "config": {**copying(destination, topic, copy), **chain}})
     assert [json.loads(r.value or b"")["word"] for r in records_of(destination, copy, 2)] == ["ONE", "TWO"]
-    worker.call("DELETE", f"/connectors/{name}")
-
-
-def test_all_tasks_of_an_executor_end_when_the_driver_is_gone_whatever_their_commits_wait_for(
-    worker: WorkerProcess, destination: Cluster, topic_name: Callable[[str], str], tmp_path: Path
-):
-    topic, name, tasks = topic_name("unheard"), topic_name("source"), 6
-    journal = tmp_path / "journal"
-    config = {"connector.class": COUNTING, "topic": topic, "records": "1000000", "tasks.max": str(tasks), "pace": "20"}
-    worker.call("POST", "/connectors", {"name": name, "config": {**config, "journal": str(journal), **CREATION}})
-    wait_until(lambda: destination.size(topic) > 100, CONNECTOR_S, lambda: f"records; {worker.errors}")
-    wait_until(lambda: len([s for s in lines(journal) if s.startswith("start at")]) == tasks, CONNECTOR_S, "all tasks")
-    driver = driver_of(worker)
-    os.kill(driver, signal.SIGSTOP)
-    try:
-        wait_until(lambda: lines(journal).count("stop") == tasks, 60, lambda: f"{lines(journal).count('stop')} ended")
-    finally:
-        os.kill(driver, signal.SIGCONT)
     worker.call("DELETE", f"/connectors/{name}")

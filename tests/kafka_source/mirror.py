@@ -50,7 +50,8 @@ class Mirror(Deployed):
     def streams(self) -> list[dict[str, str] | None]:
         """In which mode each task runs, and why, as `/headrace/connectors/{name}/status` tells."""
         tasks = self.worker.call("GET", f"/headrace{self.path}/status")["tasks"]
-        assert [{k: v for k, v in task.items() if k not in ("stream", "freshness_ms")} for task in tasks] == self.status()["tasks"]
+        own = ("stream", "freshness_ms")
+        assert [{k: v for k, v in task.items() if k not in own} for task in tasks] == self.status()["tasks"]
         return [task.get("stream") for task in tasks]
 
     def await_copied(self, topic: str, count: int) -> list[Sent]:
