@@ -131,8 +131,9 @@ class FeedRun:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
         positions = self._acknowledged
         task, source = needs.task, self._source
-        offsets = task.offsets(dict.fromkeys(positions, 1))
-        stores = exactly.templates(offsets, task.offset_field, list(positions)) if exactly else {}
+        stores: Mapping[Partition, Any] = {}
+        if exactly is not None:  # a task may keep what it is asked for
+            stores = exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions))
         self._counts = feeds.FeedCounts()
         return Feed(
             name=needs.name,
