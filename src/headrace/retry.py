@@ -103,12 +103,12 @@ def poll_until(
 
 
 def await_result(future: Future[Result], timeout_s: float, pause_s: float, meanwhile: Callable[[], object]) -> Result:
-    """The result of a future; `meanwhile` is called after every pause without one.
+    """The result of a future; `meanwhile` is called after every pause without one, while as long a pause is left for it.
 
     Raises what the future holds, TimeoutError if it is not done within `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
-    while not future.done() and deadline - time.monotonic() > pause_s:
+    while not future.done() and deadline - time.monotonic() > 2 * pause_s:
         if not wait([future], pause_s).done:
             meanwhile()
     return future.result(max(deadline - time.monotonic(), 0))
