@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sys
 import uuid
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
+import structlog
 
 from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
@@ -177,6 +179,17 @@ def source(source_broker: Broker) -> Cluster:
 @pytest.fixture(scope="session")
 def destination(destination_broker: Broker) -> Cluster:
     return Cluster(destination_broker.bootstrap)
+
+
+@pytest.fixture
+def logging_restored() -> Iterator[None]:
+    """For what sets up the log of its process, which is that of the tests here."""
+    root = logging.getLogger()
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.configure(**configured)
 
 
 @pytest.fixture

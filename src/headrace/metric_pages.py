@@ -29,8 +29,10 @@ def metrics_page(notice: str) -> str:
         "Metrics of plugins in Java and in Python are `kafka_connect_plugins_<name>` besides, with the labels of KIP-877.", "",
         "| `names=kafka` | `names=strimzi` | labels |", "|---|---|---|",
     ]  # fmt: skip
-    rows = sorted({(kafka, strimzi) for measure in worker_measures() for kafka, strimzi in _in_both_families(measure)})
-    parts += [f"| `{name}` | {f'`{strimzi}`' if strimzi else ''} | {_labels(labels)} |" for (name, labels), strimzi in rows]
+    parts += [
+        f"| `{name}` | {f'`{strimzi}`' if strimzi else ''} | {_labels(labels)} |"
+        for (name, labels), strimzi in sorted(worker_rows().items())
+    ]
     parts += [
         "", "## Of an instance of a streams application", "", "Under `--metrics`; names are the same for everyone.", "",
         "| name | labels |", "|---|---|",
@@ -43,9 +45,9 @@ def _labels(labels: Iterable[str]) -> str:
     return ", ".join(f"`{label}`" for label in labels)
 
 
-def worker_rows() -> set[Row]:
-    """The series of a worker with `names=kafka`."""
-    return {row for measure in worker_measures() for row in _rows(measure, "kafka")}
+def worker_rows() -> dict[Row, str]:
+    """The series of a worker with `names=kafka`, each with its name with `names=strimzi`; empty if it has none there."""
+    return {row: strimzi for measure in worker_measures() for row, strimzi in _in_both_families(measure)}
 
 
 def application_rows() -> set[Row]:

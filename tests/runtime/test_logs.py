@@ -2,23 +2,13 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from headrace.errors import ConfigError
 from headrace.runtime import logs
 
-
-@pytest.fixture(autouse=True)
-def logging_restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.configure(**configured)
+pytestmark = pytest.mark.usefixtures("logging_restored")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from headrace.values.iso_time import iso
+
 
 class CurrentStage:
     """The running steps of a worker, on any threads; the oldest is shown."""
@@ -33,5 +35,4 @@ class CurrentStage:
             if not self._running:
                 return None
             stage, since = next(iter(self._running.values()))
-        instant = since.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return f"The worker is currently {stage}, which began at {instant}."
+        return f"The worker is currently {stage}, which began at {iso(since)}."

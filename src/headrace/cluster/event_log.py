@@ -24,6 +24,7 @@ from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.log import LogFactory, LogRecord, RecordLog
+from headrace.values.iso_time import iso
 
 log = structlog.get_logger(__name__)
 
@@ -170,11 +171,6 @@ class EventLog:
             return
         if isinstance(event, dict) and isinstance(event.get("time"), str):
             self._events.add(event)
-
-
-def iso(time: datetime) -> str:
-    """A time as events have it: ISO 8601 in UTC, with milliseconds, so that texts compare as times do."""
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _connector(event: Event) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
 from headrace.retry import Backoff
+from headrace.values.iso_time import iso
 
 _MAX_LISTED = 5  # failures that a status lists
 _LONGEST_CAUSE = 300
@@ -68,4 +69,4 @@ def _is_valid(name: str, value: object) -> bool:
 
 
 def _time(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(datetime.fromtimestamp(epoch_ms / 1000, UTC))

@@ -27,6 +27,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, failure
 from headrace.preview.live import read_ranges
 from headrace.preview.records import RawRecord
+from headrace.values.iso_time import iso
 
 _SUFFIX = "-replayed"
 _TIMEOUT_S = 30.0
@@ -88,7 +89,7 @@ class Replays:
 
     def _transaction(self, producer: Producer, outgoing: Outgoing) -> None:
         topic_id, counts = self._topic_id(), self._partition_counts({record.topic for record in outgoing.values()})
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        now = iso(datetime.now(UTC))
         producer.begin_transaction()
         try:
             for letter_id, record in outgoing.items():

@@ -31,6 +31,7 @@ from headrace.lineage.jobs import Dataset, JobLineage
 from headrace.lineage.runs import RunEventPlan
 from headrace.rest.overview import first_line
 from headrace.transforms.column_lineage import ColumnRow
+from headrace.values.iso_time import iso
 
 _PRODUCER = f"https://pypi.org/project/headrace/{__version__}"
 set_producer(_PRODUCER)  # of the facets
@@ -62,7 +63,7 @@ def event(plan: RunEventPlan, job: JobLineage, settings: JobSettings) -> RunEven
     """The event of one job."""
     return RunEvent(
         eventType=RunState[plan.kind],
-        eventTime=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        eventTime=iso(datetime.now(UTC)),
         producer=_PRODUCER,
         run=Run(plan.run, _run_facets(plan)),
         job=Job(settings.namespace, plan.job, _job_facets(job, settings)),

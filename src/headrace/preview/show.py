@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.preview.records import notation
+from headrace.values.iso_time import iso
 
 Json = Mapping[str, Any]
 _COLUMNS = ("topic", "key", "value", "headers")
@@ -178,4 +179,4 @@ def _time(millis: int | None) -> str:
         moment = datetime.fromtimestamp(millis / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return f"{millis} ms"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(moment)

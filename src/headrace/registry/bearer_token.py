@@ -7,6 +7,7 @@ import time
 
 import httpx
 
+from headrace.config.secrets import HIDDEN
 from headrace.errors import ConnectError
 from headrace.registry.response import RETRIABLE_STATUSES, read_response
 from headrace.registry.settings import Token
@@ -35,7 +36,7 @@ class BearerToken:
 
     def hidden_in(self, text: str) -> str:
         """A text for messages, without the token."""
-        return text.replace(self._value, "[hidden]") if self._value else text
+        return text.replace(self._value, HIDDEN) if self._value else text
 
     def _fetch(self) -> None:
         url, scope = self._settings.url, self._settings.scope

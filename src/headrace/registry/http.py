@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import structlog
 
+from headrace.config.secrets import HIDDEN
 from headrace.kafka.ssl_context import client_context
 from headrace.registry.bearer_token import BearerToken
 from headrace.registry.errors import InvalidResponseError, RegistryError, RegistryUnavailableError
@@ -124,5 +125,5 @@ class RegistryHttp:
     def _shown(self, text: str) -> str:
         """A text of a server for messages, without the secrets that it may repeat."""
         for secret in self._settings.secrets:
-            text = text.replace(secret, "[hidden]")
+            text = text.replace(secret, HIDDEN)
         return one_line(text if self._token is None else self._token.hidden_in(text))

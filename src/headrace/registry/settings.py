@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import httpx
 
-from headrace.config.secrets import Secrets
+from headrace.config.secrets import HIDDEN, Secrets
 from headrace.config.types import Password
 from headrace.errors import ConfigError
 from headrace.kafka.jaas import parse_jaas
@@ -117,7 +117,7 @@ def _checked(option: str, url: str) -> SplitResult:
     except (ValueError, httpx.InvalidURL):  # of the port, the host, or the brackets of an address
         pass
     before, at, after = " ".join(url.split()).rpartition("@")
-    shown = f"{before.partition('://')[0]}://[hidden]@{after}" if at else after
+    shown = f"{before.partition('://')[0]}://{HIDDEN}@{after}" if at else after
     raise ConfigError.invalid(
         option, shown, "it has to begin with http:// or https://, and name a host; / and @ in a password are written %2F and %40"
     )

@@ -21,6 +21,7 @@ from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.writer import RecordWriter
+from headrace.values.iso_time import iso
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +81,6 @@ class DataLossLog:
 
     def _record(self, loss: Loss) -> tuple[bytes, bytes]:
         about = {"connector": self._topic.connector, "task": self._task, "source": self._topic.source}
-        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        time = iso(datetime.now(UTC))
         key = [self._topic.connector, *loss.partition]
         return json.dumps(key).encode(), json.dumps({**about, **loss.fields(), "time": time}).encode()

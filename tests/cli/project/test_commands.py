@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-import structlog
 from typer.testing import CliRunner, Result
 
 from headrace.cli.app import app
@@ -91,17 +88,6 @@ def test_the_tests_of_the_example_pass_and_a_wrong_one_says_what_differs(example
         'record 1: topic is "copy.orders" instead of "orders"',
         'record 1: value is {"id": 1, "card": ""} instead of {"id": 1, "card": "4111"}',
     ]
-
-
-@pytest.fixture
-def logging_restored() -> Iterator[None]:
-    """The command sets up the log of its process, which is that of the tests here."""
-    root = logging.getLogger()
-    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.configure(**configured)
 
 
 def add_test(folder: Path, name: str, **changes: object) -> None:

@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from headrace import __version__
 from headrace.rest.overview import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
+from headrace.values.iso_time import iso
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
@@ -71,7 +72,7 @@ def when(value: str | float | None) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return datetime.fromtimestamp(value / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(datetime.fromtimestamp(value / 1000, UTC))
 
 
 def short_class(name: str) -> str:

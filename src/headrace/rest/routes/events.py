@@ -7,13 +7,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from headrace.cluster.event_log import EventLog, EventPage, iso
+from headrace.cluster.event_log import EventLog, EventPage
 from headrace.cluster.recent_events import IN_MEMORY
 from headrace.config.whole_number import shortened
 from headrace.errors import BadRequestError
 from headrace.rest import responses
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, whole_parameter
+from headrace.values.iso_time import iso
 
 _DEFAULT_LINES = 200
 
