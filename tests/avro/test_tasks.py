@@ -110,7 +110,7 @@ def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
 ) -> None:
     monkeypatch.setattr("headrace.runtime.chain._MAX_SCHEMAS_PER_BATCH", 2)
     registry.store.levels[None] = "NONE"
-    ids = [registry.register("t-value", {"type": "record", "name": f"R{n}", "fields": []}) for n in range(20)]
+    ids = [registry.register("t-value", {"type": "record", "name": f"R{n}", "fields": []}) for n in range(8)]
     rows = [("t", n % 2, n // 2, b"\0" + id.to_bytes(4)) for n, id in enumerate(ids)]
     frame = spark.createDataFrame(rows, "topic string, partition int, offset bigint, value binary").selectExpr(
         "*", "cast(NULL as binary) AS key", f"cast(NULL as {HEADERS_TYPE}) AS headers", "current_timestamp() AS timestamp"
@@ -125,23 +125,23 @@ def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
     )  # fmt: skip
     counts = RecordCounts(spark)
     chain = SinkChain(plan, plan.converters, frame, counts)
-    ends = {("t", 0): 10, ("t", 1): 10}
-    covered = SinkBatchRange({partition: (0, end) for partition, end in ends.items()}, 20, None, {}, ends | {("t", 2): 7})
+    ends = {("t", 0): 4, ("t", 1): 4}
+    covered = SinkBatchRange({partition: (0, end) for partition, end in ends.items()}, 8, None, {}, ends | {("t", 2): 7})
     SinkDelivery(plan, task, ports)(chain.incoming(counts.reading(frame)), chain, covered)
     sizes = [len(values) for _, _, values in task.batches]
-    assert sum(sizes) == 20 and max(sizes) <= 10
+    assert sum(sizes) == 8 and max(sizes) <= 4
     assert [id for id, _, _ in task.batches] == [*accumulate(sizes)]
     delivered: dict[tuple[str, int], list[int]] = {partition: [] for partition in ends}
     for _, ranges, values in task.batches:
         assert len(values) == sum(end - start for start, end in ranges.values())
         for partition, (start, end) in ranges.items():
             delivered[partition] += range(start, end)
-    assert delivered == {partition: [*range(10)] for partition in ends}  # in the order of the offsets
-    assert len({value for _, _, values in task.batches for _, value in values}) == 20
+    assert delivered == {partition: [*range(4)] for partition in ends}  # in the order of the offsets
+    assert len({value for _, _, values in task.batches for _, value in values}) == 8
     uses = cast("Any", plan.converters.value).uses.all()
     assert ("t", "t-value") in {(use.topic, use.subject) for use in uses}  # no topic for those that came many at once
     assert commits[-1] == ends | {("t", 2): 7}
-    assert {key: end for commit in commits[:-1] for key, end in commit.items()} == {("t", 0): 10, ("t", 1): 10 - sizes[-1]}
+    assert {key: end for commit in commits[:-1] for key, end in commit.items()} == {("t", 0): 4, ("t", 1): 4 - sizes[-1]}
     assert [(event.read, event.written) for event in counted if isinstance(event, Batch)] == [(n, n) for n in sizes]
 
 

@@ -39,6 +39,12 @@ def test_a_short_value_is_left() -> None:
     assert redaction.redact("abc") == "abc"
 
 
+@pytest.mark.parametrize("word", ["none", "true", "False", "latest"])
+def test_a_word_that_options_are_set_to_is_left(word: str) -> None:
+    redaction.remember(word, "${env:POLICY}")
+    assert redaction.redact(f"errors.tolerance is {word}") == f"errors.tolerance is {word}"
+
+
 def test_the_longest_value_counts() -> None:
     redaction.remember("secret", "${env:A}")
     redaction.remember("secret-two", "${env:B}")

@@ -18,6 +18,8 @@ from headrace.errors import HeadraceError
 SHORTEST = 4
 """Values of fewer characters are left: they would be found in every other word."""
 _SHORTEST_LINE = 8
+_WORDS = frozenset({"true", "false", "none", "null", "never", "always", "earliest", "latest"})
+"""What options are set to, and messages and paths consist of: nobody's secret."""
 
 _lock = threading.Lock()
 _placeholders: dict[str, str] = {}  # a text that must not be shown -> what stands for it
@@ -85,6 +87,6 @@ def _forms(value: str) -> set[str]:
     """The value as it is, trimmed, its items as a list, its lines, and each with the escapes of Python and JSON."""
     parts = {value, value.strip(), *(item.strip() for item in value.split(","))}
     parts |= {line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
-    parts = {part for part in parts if len(part) >= SHORTEST}
+    parts = {part for part in parts if len(part) >= SHORTEST and part.lower() not in _WORDS}
     quoted = {json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in parts for ascii_only in (True, False)}
     return parts | quoted | {repr(part)[1:-1] for part in parts}

@@ -35,6 +35,8 @@ _DEFAULTS = {
     "spark.scheduler.mode": "FAIR",
     "spark.sql.debug.maxToStringFields": "1000",  # else a warning for every wide row
     "spark.sql.session.timeZone": "UTC",
+    # Spark would look up the Python line of every function call, with five requests to the JVM each: a third of planning a chain.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # An idle query asks its source for news this often; Spark's 10 ms costs a core with a few dozen idle tasks.
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
