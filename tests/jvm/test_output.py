@@ -27,9 +27,9 @@ def test_what_a_plugin_logs_is_the_connectors_log(capfd) -> None:
 
 
 def test_passwords_of_plugins_are_in_no_line(capfdbinary) -> None:
-    hide(["hunter2-Ж", "abc", "admin-pass"])  # three letters would be found in every other word
+    hide(["hunter2-Ж", "abc", "true", "admin-pass"])  # what is short or an option's word would be found everywhere
     with capture_logs() as logs:
-        pass_line("2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] login abc:hunter2-Ж failed\n".encode())
+        pass_line("2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] login abc:hunter2-Ж failed: true\n".encode())
         pass_line(b"java.lang.IllegalStateException: no 'admin-pass' for admin-passenger\n" + b"\xff\n")
-    assert [entry["event"] for entry in logs] == ["login abc:[hidden] failed"]
+    assert [entry["event"] for entry in logs] == ["login abc:[hidden] failed: true"]
     assert capfdbinary.readouterr().err == b"java.lang.IllegalStateException: no '[hidden]' for admin-passenger\n\xff\n"

@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 
-SHORTEST = 4
+_SHORTEST = 4
 """Values of fewer characters are left: they would be found in every other word."""
 _SHORTEST_LINE = 8
 _WORDS = frozenset({"true", "false", "none", "null", "never", "always", "earliest", "latest"})
@@ -71,6 +71,11 @@ def redact_line(_logger: object, _method: str, line: str) -> str:
     return redact(line)
 
 
+def is_maskable(text: str) -> bool:
+    """Whether a secret can be replaced where it stands: one that is short, or a word of options, is part of other texts."""
+    return len(text) >= _SHORTEST and text.lower() not in _WORDS
+
+
 @contextmanager
 def concealed() -> Iterator[None]:
     """Context in which errors of headrace contain placeholders instead of values."""
@@ -87,6 +92,6 @@ def _forms(value: str) -> set[str]:
     """The value as it is, trimmed, its items as a list, its lines, and each with the escapes of Python and JSON."""
     parts = {value, value.strip(), *(item.strip() for item in value.split(","))}
     parts |= {line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
-    parts = {part for part in parts if len(part) >= SHORTEST and part.lower() not in _WORDS}
+    parts = {part for part in parts if is_maskable(part)}
     quoted = {json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in parts for ascii_only in (True, False)}
     return parts | quoted | {repr(part)[1:-1] for part in parts}

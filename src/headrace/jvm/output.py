@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.config import Password
-from headrace.config.redaction import SHORTEST
+from headrace.config.redaction import is_maskable
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -40,11 +40,10 @@ _secret_words: re.Pattern[str] | None = None
 def hide(secrets: Iterable[str]) -> None:
     """Have these texts not shown in lines of JVMs from now on, where they stand as words of their own.
 
-    They are passwords of plugins, which may say them in what they log or throw. Those so short that they would be found in other
-    words are left.
+    They are passwords of plugins, which may say them in what they log or throw. Those that are not `is_maskable` are left.
     """
     global _secrets, _secret_words
-    more = {secret for secret in secrets if len(secret) >= SHORTEST}
+    more = set(filter(is_maskable, secrets))
     if more <= _secrets:
         return
     _secrets |= more

@@ -65,7 +65,7 @@ class Admin:
         self._diagnosis = ConnectionDiagnosis(props)
         self.coalesced_requests: dict[str, Any] = {}
         """Shared requests of many tasks (`headrace.kafka.coalesced_requests`), by name."""
-        self._lock = threading.Lock()
+        self._lock, self._refreshing = threading.Lock(), threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
         self._busy_clients: list[AdminClient] = []
         # Kept as long as this object: librdkafka cancels running calls of a client that is collected.
@@ -333,9 +333,16 @@ class Admin:
         return self._call(lambda: await_result(start(), timeout_s + 1, _REFRESH_S, self._refresh), timeout_s)
 
     def _refresh(self) -> None:
-        """Request metadata: if no broker was registered before, librdkafka waits for the controller without asking again."""
-        with suppress(KafkaException):
-            self._client.list_topics(timeout=_REFRESH_S)
+        """Request metadata: if no broker was registered before, librdkafka waits for the controller without asking again.
+
+        Of the calls that wait, one asks: the answer has all topics, and is for all.
+        """
+        if self._refreshing.acquire(blocking=False):
+            try:
+                with suppress(KafkaException):
+                    self._client.list_topics(timeout=_REFRESH_S)
+            finally:
+                self._refreshing.release()
 
     def _call(self, action: Callable[[], Value], timeout_s: float) -> Value:
         try:

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import httpx
 
+from headrace.config.redaction import is_maskable
 from headrace.config.secrets import HIDDEN, Secrets
 from headrace.config.types import Password
 from headrace.errors import ConfigError
@@ -19,7 +20,6 @@ from headrace.registry.options import RegistryConfig
 _HEADERS = "request.header."
 _TLS = "schema.registry.ssl."
 _HEADER_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_SHORTEST_SECRET = 4  # characters; shorter ones would be found in ordinary words
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RegistrySettings:
             with suppress(ValueError):
                 login = base64.b64decode(credentials, validate=True).decode()
                 texts |= {login, login.partition(":")[2]}
-        return tuple(sorted((text for text in texts if len(text) >= _SHORTEST_SECRET), key=len, reverse=True))
+        return tuple(sorted(filter(is_maskable, texts), key=len, reverse=True))
 
 
 def registry_settings(config: RegistryConfig) -> RegistrySettings:

@@ -76,6 +76,7 @@ class FeedRun:
         self.batch_bytes = batch_bytes
         self._handle: Handle | None = None
         self._deadline: float | None = None
+        self._reserve_s = _GIVE_UP_S
         self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
         self._outdated, self._ended = False, True
         self.batches = 0
@@ -109,14 +110,17 @@ class FeedRun:
 
         Returns at once.
         """
-        self._deadline = time.monotonic() + timeout_s - min(_GIVE_UP_S, timeout_s / 4)
+        self._reserve_s = min(_GIVE_UP_S, timeout_s / 2)
+        self._deadline = time.monotonic() + timeout_s - self._reserve_s
         self._wake()
 
     def cut_off(self) -> None:
         """Store no more offsets, and write no more records, as a successor may run."""
-        self._needs.commits.abandon()
-        if self._handle is not None:
-            self._handle.give_up()
+        try:  # first: whoever stores offsets right now may wait for a coordinator, and holds up `abandon` as long
+            if self._handle is not None:
+                self._handle.give_up()
+        finally:
+            self._needs.commits.abandon()
 
     def _wake(self) -> None:
         if self._handle is not None:
@@ -207,10 +211,7 @@ class FeedRun:
 
     def _apply(self, handle: Handle, update: Update) -> None:
         """Handle an update, except its failure."""
-        self._record_metrics(update)
-        self._acknowledge(update)
-        if update.failures:
-            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
+        self._take(update)
         try:
             for topic in sorted(update.topics):
                 self._add_target(handle, topic)
@@ -219,19 +220,22 @@ class FeedRun:
             raise
         if update.needs:
             self._schemas.need(update.needs)
-        letters = self._needs.tolerance.dead_letters
-        for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
-            if not self._needs.ports.is_active(topic):
-                self._needs.ports.record_active(topic)
         if update.counts.waiting_ms > TOPIC_CHECK_S * 1000 and time.monotonic() - self._topics_checked_at > TOPIC_CHECK_S:
             self._check_topics(handle)
 
-    def _acknowledge(self, update: Update) -> None:
-        """Keep the acknowledged positions of its partitions."""
+    def _take(self, update: Update) -> None:
+        """Record what happened until an update: metrics, acknowledged positions, failed records, active topics."""
+        self._record_metrics(update)
         for partition in update.partitions:
             self._acknowledged[partition.topic, partition.partition] = partition.next
         if update.partitions:
             self._needs.task.acknowledged(update.partitions)
+        if update.failures:
+            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
+        letters = self._needs.tolerance.dead_letters
+        for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
+            if not self._needs.ports.is_active(topic):
+                self._needs.ports.record_active(topic)
 
     def _record_metrics(self, update: Update) -> None:
         """Record the difference from the last update in the metrics."""
@@ -360,7 +364,7 @@ class FeedRun:
         if not self._ended:
             log.info("task.stop.unfinished", in_flight_bytes=self._counts.in_flight)
             handle.give_up()
-        until = time.monotonic() + _GIVE_UP_S
+        until = time.monotonic() + _GIVE_UP_S if self._deadline is None else self._deadline + self._reserve_s
         while not self._ended and (left := until - time.monotonic()) > 0:
             self._drain(handle, left)
         self._ended = True  # nothing more is expected of it
@@ -370,8 +374,7 @@ class FeedRun:
         update = handle.update(timeout_s)
         if update is not None:
             self._ended = update.ended
-            self._record_metrics(update)
-            self._acknowledge(update)
+            self._take(update)
 
     def _fail(self, handle: Handle, update: Update) -> None:
         """Store the offsets before the failure, and raise its error."""

@@ -126,8 +126,9 @@ class WorkerSourceTask:
 
     def end(self, timeout_s: float) -> None:
         """End the run; a batch in flight has `timeout_s` to be committed. Also ends a wait for polled records of a host."""
-        if self._run is not None:
-            self._run.stop(timeout_s)
+        run = self._run  # the task's thread forgets it when it has ended
+        if run is not None:
+            run.stop(timeout_s)
         if isinstance(self._task, HostedPoll):
             self._task.wake_up()
 

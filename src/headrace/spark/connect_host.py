@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Password
-from headrace.config.redaction import SHORTEST
+from headrace.config.redaction import is_maskable
 from headrace.errors import ConnectError
 from headrace.jvm.jars import connect_classpath
 from headrace.jvm.output import hide
@@ -38,8 +38,8 @@ _CACHE_S = 1.0
 
 
 def maskable(secrets: Iterable[str]) -> list[str]:
-    """The secrets, the longest first, without texts so short that they may be parts of other words."""
-    return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
+    """The secrets, the longest first, without those that are parts of other words (`is_maskable`)."""
+    return sorted(filter(is_maskable, set(secrets)), key=len, reverse=True)
 
 
 class PluginError(ConnectError):

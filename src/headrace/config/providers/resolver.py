@@ -52,7 +52,7 @@ class Resolved:
             return value
         if self.came_from_provider(key) and self.props[key].strip() == value.strip():
             return self.raw[key]
-        placeholders = {secret: placeholder for placeholder, secret in self.values.items() if len(secret) >= redaction.SHORTEST}
+        placeholders = {secret: placeholder for placeholder, secret in self.values.items() if redaction.is_maskable(secret)}
         if not placeholders:
             return value
         pattern = "|".join(re.escape(secret) for secret in sorted(placeholders, key=len, reverse=True))

@@ -95,8 +95,9 @@ class WorkerSinkTask:
 
     def end(self, timeout_s: float) -> None:
         """End the feed, or the query; records in flight have `timeout_s` to be committed."""
-        if self._run is not None:
-            self._run.stop(timeout_s)
+        run = self._run  # the task's thread forgets it when it has ended
+        if run is not None:
+            run.stop(timeout_s)
 
     def cut_off(self) -> None:
         """Commit and write nothing more of a feed; a query is stopped already, and its batch commits nothing."""
