@@ -57,3 +57,11 @@ def test_functions_of_machine_learning_are_registered_with_their_first_call(spar
     assert spark.range(1).select(Column(of_vectors.vector_to_array(vector, "float64"))).collect() == [([1.0, 2.5],)]
     provider = jvm.java.lang.Class.forName("org.apache.spark.sql.ml.InternalFunctionRegistration")
     assert "headrace" in provider.getProtectionDomain().getCodeSource().getLocation().getPath()
+
+
+def test_a_function_of_a_column_is_one_request_to_the_jvm(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
+    client = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
+    column, send, requests = F.upper(F.col("name")), client.send_command, list[str]()
+    monkeypatch.setattr(client, "send_command", lambda command, *more: requests.append(command) or send(command, *more))
+    F.upper(column)
+    assert [request for request in requests if not request.startswith("m\nd\n")] == requests[:1]  # others release what is unused

@@ -20,6 +20,7 @@ from headrace.jvm.jars import jars
 from headrace.jvm.java import find_java
 from headrace.jvm.output import launch
 from headrace.spark.callbacks import start_callbacks
+from headrace.spark.java_names import remember_java_names
 from headrace.spark.lazy_numpy import load_numpy_lazily
 from headrace.spark.optional_jars import FORMATS, requested_formats
 from headrace.spark.plane import cores, default_master, in_driver
@@ -101,6 +102,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
             session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as e:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
+        remember_java_names(session.sparkContext._jvm)
         start_callbacks(session)
         return session
 
