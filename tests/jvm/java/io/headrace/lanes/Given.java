@@ -1,0 +1,56 @@
+package io.headrace.lanes;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Feeds for cases: of one partition, in a lane that does not run. */
+final class Given {
+    static final String TOPIC = "t";
+
+    private Given() {
+    }
+
+    /** What a chain makes of the records of a case. */
+    interface Step {
+        InternalRow of(InternalRow row);
+    }
+
+    static Chain chain(Step step) {
+        return new Chain() {
+            @Override
+            InternalRow row(InternalRow row) {
+                return step.of(row);
+            }
+        };
+    }
+
+    /** A row that comes out of a chain, with one text in it. */
+    static InternalRow row(int column, String text) {
+        Object[] values = new Object[Chain.NEED + 1];
+        values[Chain.TOPIC] = UTF8String.fromString(TOPIC);
+        values[column] = UTF8String.fromString(text);
+        return new GenericInternalRow(values);
+    }
+
+    /** A feed that writes lines to the standard output. @param letterProducer null: dead letters have no producer */
+    static FeedPart part(Chain chain, Map<String, String> letterProducer) throws IOException {
+        FeedSpec.Settings settings = new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true);
+        Partition partition = new Partition(TOPIC, 0, 0, TOPIC, new Partition.OffsetRecord[0]);
+        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), false, letterProducer != null, "",
+            letterProducer, null, 0);
+        return new FeedPart(spec, chain, new Lane(0, settings, () -> { }), null, null);
+    }
+
+    static Slot slot(Chain chain) throws IOException {
+        return part(chain, null).slots.get(0);
+    }
+
+    static ConsumerRecord<byte[], byte[]> record(long offset) {
+        return new ConsumerRecord<>(TOPIC, 0, offset, null, new byte[0]);
+    }
+}
