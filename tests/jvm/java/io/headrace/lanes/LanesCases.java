@@ -4,7 +4,12 @@ import static io.headrace.Cases.equal;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What becomes of the feeds of a lane, moment by moment. */
@@ -36,5 +41,62 @@ final class LanesCases {
 
     private static InternalRow overflow(InternalRow row) {
         return overflow(row).copy();
+    }
+
+    static void theLastReportHasTheOffsetOfTheLastRecord() throws Exception {
+        FeedPart part = Given.part(null, null);
+        List<String> reports = new ArrayList<>();
+        ConsumerRecord<byte[], byte[]> record = new ConsumerRecord<>(Given.TOPIC, 0, 0, null, new byte[0]) {
+            @Override
+            public long timestamp() { // its acknowledgement is under way
+                reports.add(text(part.report()));
+                return 0;
+            }
+        };
+        Slot slot = part.slots.get(0);
+        Sent sent = new Sent(part, slot, slot.take(1), 10, record, Given.TOPIC, false, null);
+        part.counters.sent(10);
+        part.remove();
+        sent.onCompletion(new RecordMetadata(new TopicPartition(Given.TOPIC, 0), 0, 0, 0, 0, 0), null);
+        reports.add(text(part.report()));
+        equal(reports, List.of("RUNNING 0", "REMOVED 1"));
+    }
+
+    private static String text(Report report) {
+        return report == null ? "none" : report.state() + " " + report.partitions().get(0).next();
+    }
+
+    static void aFeedIsClosedWithoutItsLockForWhichCallbacksMayWait() throws Exception {
+        Map<String, String> unreachable = Map.of("bootstrap.servers", "localhost:1", "max.block.ms", "0", "interceptor.classes",
+            Closing.class.getName());
+        FeedPart part = Given.part(Given.chain(row -> Given.row(Chain.FAILURE, "{}")), unreachable);
+        equal(part.take(part.slots.get(0), Given.record(0)), false); // its dead letter is tried
+        Closing.part = part;
+        equal(part.report().state(), "FAILED");
+        equal(Closing.closed, List.of("without lock"));
+    }
+
+    /** Sees how the producer of dead letters is closed. */
+    public static final class Closing implements ProducerInterceptor<byte[], byte[]> {
+        static volatile FeedPart part;
+        static final List<String> closed = new ArrayList<>();
+
+        @Override
+        public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
+            return record;
+        }
+
+        @Override
+        public void onAcknowledgement(RecordMetadata metadata, Exception exception) {
+        }
+
+        @Override
+        public void close() {
+            closed.add(Thread.holdsLock(part) ? "with lock" : "without lock");
+        }
+
+        @Override
+        public void configure(Map<String, ?> configs) {
+        }
     }
 }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -155,10 +156,10 @@ final class FeedPart {
     private void lastLetter(ProducerRecord<byte[], byte[]> letter) {
         counters.sent(0);
         letters.send(letter, (metadata, e) -> {
-            counters.landed(0);
             if (e == null) {
                 counters.letters.incrementAndGet();
             }
+            counters.landed(0);
             lane.landed(this);
         });
     }
@@ -375,26 +376,23 @@ final class FeedPart {
     /** What is new; null if nothing is. For the thread of the Spark task; totals may be a moment old. */
     Report report() {
         boolean last = !isOpen() && isSettled();
+        Report report;
         synchronized (this) {
             if (ended) {
                 return null;
             }
-            List<Report.OfPartition> partitions = new ArrayList<>();
-            for (Slot slot : slots) {
-                Report.OfPartition partition = slot.report(transaction != null);
-                if (partition != null) {
-                    partitions.add(partition);
-                }
-            }
+            List<Report.OfPartition> partitions = slots.stream().map(slot -> slot.report(transaction != null))
+                .filter(Objects::nonNull).toList();
             if (partitions.isEmpty() && news.isEmpty() && !last && counters.waiting.get() == 0) {
                 return null;
             }
             ended = last;
-            if (last) {
-                close();
-            }
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
-            return news.report(spec, state, last ? failure : null, partitions, counters.now());
+            report = news.report(spec, state, last ? failure : null, partitions, counters.now());
         }
+        if (last) {
+            close(); // without the lock: it waits for callbacks, which may wait for the lock in `fail`
+        }
+        return report;
     }
 }

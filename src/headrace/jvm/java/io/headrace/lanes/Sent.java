@@ -23,7 +23,6 @@ record Sent(
         if (part.isNotSent(e)) {
             return;
         }
-        part.landed(bytes);
         if (e != null) {
             part.lost(e, by, record, topic, bytes, letter);
         } else {
@@ -31,6 +30,7 @@ record Sent(
             slot.acknowledge(number, metadata.offset(), letter, tookMs);
             part.written(topic, letter, tookMs);
         }
+        part.landed(bytes); // only now: with nothing in flight, the last report may be made at once
         part.lane.landed(part);
     }
 }
