@@ -66,6 +66,19 @@ final class LanesCases {
         return report == null ? "none" : report.state() + " " + report.partitions().get(0).next();
     }
 
+    static void otherFeedsAreWaitedForWhileTheirRecordsAreAcknowledged() {
+        QuietPeriod nothingComes = new QuietPeriod(0);
+        equal(nothingComes.continues(100, 0), true);
+        equal(nothingComes.continues(100, 499), true);
+        equal(nothingComes.continues(100, 500), false);
+        QuietPeriod slow = new QuietPeriod(0);
+        for (int ms = 0; ms < 1500; ms += 300) {
+            equal(slow.continues(2000 - ms, ms), true);
+        }
+        equal(slow.continues(500, 1500), false); // the task waits no longer
+        equal(new QuietPeriod(0).continues(0, 0), false);
+    }
+
     static void aFeedIsClosedWithoutItsLockForWhichCallbacksMayWait() throws Exception {
         Map<String, String> unreachable = Map.of("bootstrap.servers", "localhost:1", "max.block.ms", "0", "interceptor.classes",
             Closing.class.getName());

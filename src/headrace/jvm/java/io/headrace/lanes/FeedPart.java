@@ -240,8 +240,8 @@ final class FeedPart {
 
     /** For any thread. */
     void landed(int bytes) {
-        lane.inFlight.addAndGet(-bytes);
         counters.landed(bytes);
+        lane.inFlight.addAndGet(-bytes); // last: what other feeds have in flight never seems less than it is
     }
 
     private void count(Slot slot, ConsumerRecord<byte[], byte[]> record) {

@@ -25,7 +25,6 @@ final class Lane implements Runnable {
     private static final long IDLE_MS = 1000;
     private static final long SOON_MS = 100;
     private static final long DRAIN_MS = 5000;
-    private static final long QUIET_MS = 500;
 
     final long id;
     final SharedProducer producer;
@@ -178,8 +177,8 @@ final class Lane implements Runnable {
     }
 
     private void awaitOthers(FeedPart part) {
-        long end = System.currentTimeMillis() + QUIET_MS;
-        while (inFlight.get() > part.counters.inFlight.get() && System.currentTimeMillis() < end) {
+        QuietPeriod wait = new QuietPeriod(System.currentTimeMillis());
+        while (wait.continues(inFlight.get() - part.counters.inFlight.get(), System.currentTimeMillis())) {
             synchronized (commands) {
                 try {
                     commands.wait(10);
