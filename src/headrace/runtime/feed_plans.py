@@ -33,7 +33,7 @@ class _PlannedChain:
 
     chain: FeedChain
     needs: set[str] = field(default_factory=set)
-    """Needs of the records that it reads."""
+    """Needs of the records that it reads (`_schemas_of`)."""
     plan: Any = None
     """None: it has to be created."""
     literals: dict[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class FeedPlans:
         return self._create_plan() if key is None else plane.data_plane(self._spark).shared_plan(key, self._create_plan)
 
     def plans_for(self, needs: Iterable[str]) -> list[tuple[Any, list[str]]]:
-        """Plans that cover these needs (`FeedChain.lane_columns`), each with all needs that it covers.
+        """Plans that cover these needs (`FeedChain.lane_columns`), each with all needs that it covers, without topics.
 
         needs: in the order of the records: schemas are registered in it, as a registry may accept a schema only after its
         predecessor. A plan covers a few dozen schemas, and a feed has as many plans as it takes. Raises ConnectError if a plan
@@ -128,7 +128,7 @@ class FeedPlans:
 
     def _chain_for(self, need: str) -> _PlannedChain:
         """The chain that covers a need; it learns the schemas if they are new."""
-        need_fields = json.loads(need)
+        schemas, need_fields = _schemas_of(need), json.loads(need)
         number = need_fields.pop("chain", None)
         if number is not None:
             planned_chain = self._chains[int(number)]
@@ -136,10 +136,10 @@ class FeedPlans:
             knows = (
                 planned_chain
                 for planned_chain in self._chains
-                if need in planned_chain.needs or planned_chain.chain.knows(need_fields)
+                if schemas in planned_chain.needs or planned_chain.chain.knows(need_fields)
             )
             planned_chain = next(knows, None) or self._chain_with_room()
-            planned_chain.needs.add(need)
+            planned_chain.needs.add(schemas)
         if number is not None or not planned_chain.chain.knows(need_fields):
             planned_chain.learn(need_fields)
         return planned_chain
@@ -171,6 +171,12 @@ class FeedPlans:
             return pickle.dumps(self._inputs)
         except Exception:  # a user's own transform or converter may hold anything
             return None
+
+
+def _schemas_of(need: str) -> str:
+    """A need without the topic, its last member, as `Chains.java` knows it: a chain reads a schema of any topic."""
+    end = need.rfind(',"topic":')
+    return need if end < 0 else need[:end] + "}"
 
 
 def source_plans(spark: SparkSession, plan: TaskPlan, source: FeedSource) -> FeedPlans:

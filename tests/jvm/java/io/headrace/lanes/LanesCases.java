@@ -39,6 +39,20 @@ final class LanesCases {
         new Chains(chain).ask(List.of(Given.record(1)), Given.slot(chain), new News());
     }
 
+    static void aRecordGoesThroughTheChainThatKnowsItsSchemaFromAnotherTopic() throws Exception {
+        String schema = "{\"value\":\"{\\\"topic\\\":7}\"";
+        Chain knows = Given.chain(row -> Given.row(Chain.VALUE, "read"));
+        Chain other = Given.chain(row -> Given.row(Chain.NEED, schema + ",\"topic\":\"b\"}"));
+        Slot slot = Given.slot(other);
+        Chains chains = new Chains(other);
+        chains.put(knows, List.of(schema + ",\"topic\":\"a\"}"));
+        chains.put(other, List.of("{\"value\":\"8\"}"));
+        News news = new News();
+        chains.ask(List.of(Given.record(0)), slot, news);
+        equal(news.isEmpty(), true);
+        equal(Chains.need(chains.apply(Given.record(0), slot)), null);
+    }
+
     private static InternalRow overflow(InternalRow row) {
         return overflow(row).copy();
     }

@@ -16,7 +16,7 @@ final class Chains {
     private static final int MOST_LOOKED_AT = 256; // since the last one that needed what was not asked for yet
 
     private Chain chain; // that the record before went through
-    private final Map<String, Chain> byNeed = new LinkedHashMap<>(16, 0.75f, true) {
+    private final Map<String, Chain> byNeed = new LinkedHashMap<>(16, 0.75f, true) { // by `schemas`
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Chain> eldest) {
             return size() > MOST; // it is asked for again
@@ -32,7 +32,7 @@ final class Chains {
         slot.answers.begin(record.offset());
         InternalRow row = chain.apply(record, slot.destination);
         String need = need(row);
-        Chain other = need == null ? null : byNeed.get(need);
+        Chain other = need == null ? null : byNeed.get(schemas(need));
         if (other == null || other == chain) {
             return row;
         }
@@ -46,6 +46,12 @@ final class Chains {
         return row == null || row.numFields() <= Chain.NEED || row.isNullAt(Chain.NEED) ? null : row.getString(Chain.NEED);
     }
 
+    /** A need without the topic, its last member: who asks the registry tells it for whom, but a chain reads a schema of any topic. */
+    private static String schemas(String need) {
+        int end = need.lastIndexOf(",\"topic\":");
+        return end < 0 ? need : need.substring(0, end) + "}";
+    }
+
     /** Ask for what records will need that no chain knows: one chain knows several schemas. */
     void ask(List<ConsumerRecord<byte[], byte[]>> records, Slot slot, News news) {
         int asked = 0;
@@ -56,7 +62,7 @@ final class Chains {
                 String need = need(chain.apply(records.get(i), slot.destination));
                 slot.answers.keep();
                 int before = asked;
-                asked = need == null || byNeed.containsKey(need) ? asked : news.schemas(need);
+                asked = need == null || byNeed.containsKey(schemas(need)) ? asked : news.schemas(need);
                 last = asked == before ? last : i;
             }
         } catch (Exception | LinkageError | StackOverflowError e) { // an Error of one record: the lane's other feeds continue
@@ -67,7 +73,7 @@ final class Chains {
     void put(Chain newChain, List<String> needs) {
         chain = newChain;
         for (String need : needs) {
-            byNeed.put(need, newChain);
+            byNeed.put(schemas(need), newChain);
         }
     }
 }
