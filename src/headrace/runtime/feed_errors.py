@@ -26,7 +26,7 @@ def feed_error(
         text = f"Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
     else:
         text = f"Records could not be copied{where}: {words}"
-    error = RetriableError(text) if failure.is_retriable_cause(cause) else ConnectError(text)
+    error = RetriableError(text) if feed_failure.is_outage or failure.is_retriable_cause(cause) else ConnectError(text)
     error.__cause__ = failure.SparkError(cause)
     return error
 

@@ -162,6 +162,8 @@ class FeedFailure:
     """Of key and value, in bytes."""
     java_class: str
     message: str
+    is_outage: bool = False
+    """Whether it passes, though its class does not say so (`headrace.spark.known_servers`)."""
 
 
 @dataclass(frozen=True)

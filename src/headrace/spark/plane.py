@@ -25,6 +25,7 @@ from py4j.protocol import Py4JJavaError
 
 from headrace.errors import ConnectError
 from headrace.spark.feeds import Feed, Target, Update, feed_json, read_update
+from headrace.spark.known_servers import judged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,8 +44,9 @@ _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 class Handle:
     """A feed of the plane."""
 
-    def __init__(self, plane: Any, number: int, partitions: int) -> None:
-        self._plane, self._number, self.partitions = plane, number, partitions
+    def __init__(self, plane: Any, number: int, feed: Feed) -> None:
+        self._plane, self._number, self._feed = plane, number, feed
+        self.partitions = len(feed.partitions)
         self._updates: queue.SimpleQueue[Update | None] = queue.SimpleQueue()
 
     def update(self, timeout_s: float | None) -> Update | None:
@@ -60,7 +62,7 @@ class Handle:
 
     def put(self, update: Update) -> None:
         """Hand over an update."""
-        self._updates.put(update)
+        self._updates.put(judged(update, self._feed))
 
     def update_topic(self, target: Target) -> None:
         """A topic exists, or has changed."""
@@ -111,7 +113,7 @@ class DataPlane:
             self._feeds.adding += 1
         handle: Handle | None = None
         try:
-            handle = Handle(self._plane, self._plane.add(feed_json(feed), chain), len(feed.partitions))
+            handle = Handle(self._plane, self._plane.add(feed_json(feed), chain), feed)
             return handle
         finally:
             with self._feeds.lock:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import Type, parse_type
-from headrace.spark import failure
+from headrace.errors import RetriableError
+from headrace.spark import failure, known_servers
 from headrace.spark.feeds import FencedId
 from headrace.spark.kafka import INTERCEPTOR, ONE_REQUEST, ORIGIN
 
@@ -84,7 +85,10 @@ class TaskTransactions:
             fenced = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._ids))
         except Exception as e:
             error = failure.as_error(e, "The transactional producers of this task could not be fenced off")
+            if known_servers.is_outage(failure.root(e), self._admin):
+                raise RetriableError(str(error)) from error.__cause__
             raise error from error.__cause__
+        known_servers.remember(self._admin)
         self._producers = [(producer, epoch) for producer, epoch in fenced]
 
     def end(self) -> None:
