@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from confluent_kafka import Producer
 
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
@@ -35,6 +36,13 @@ def test_records_and_offsets_are_committed_together_and_once(
     copied = destination.read(one.prefix + topic, settled=True)
     assert sorted(copied) == sorted(sent)
     one.await_topics(one.prefix + topic)
+    producer = Producer({"bootstrap.servers": source.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"last", partition=0)
+    producer.commit_transaction()
+    ends = {f"{topic}:{n}": end for n in range(PARTITIONS)} | {f"{topic}:0": end + 2}
+    wait_until(lambda: one.offsets() == ends, CONNECTOR_S, lambda: f"the marker's offset is stored, too; {one.offsets()}")
     assert one.states() == ["RUNNING", "RUNNING"]
 
 

@@ -385,13 +385,13 @@ final class Lane implements Runnable {
         for (FeedPart part : parts) {
             flowing(part);
         }
-        boolean some = false;
         for (Slot slot : slots.values()) {
-            if (slot.paused == 0 && slot.part.transaction == null && slot.waiting() == 0) {
+            Transaction transaction = slot.part.transaction; // commits the offset in its next round
+            if (slot.paused == 0 && (transaction == null || transaction.isClosed()) && slot.waiting() == 0) {
                 try {
                     slot.idleAt(position(slot));
                 } catch (RuntimeException e) {
-                    some = true; // it is not known yet
+                    continue; // it is not known yet
                 }
             }
         }
