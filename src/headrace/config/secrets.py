@@ -23,10 +23,16 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"(^|\.)request\.header\.", re.IGNORECASE)
+_KEY = r"[?&;][\w.-]*(password|passwd|passphrase|secret|token|(private|secret|access|account|api)[._-]?key|\bsig)="
 _IN_URL = re.compile(
     r"(?P<s3>\bs3[an]?://)[^@\s,]+(?=@)"  # the secret key of S3 may have a slash
-    r"|(?P<scheme>://)[^/@\s]+(?=@)|(?P<oracle>:thin:)[^@\s]+(?=@)"
-    r"|(?P<parameter>[?&;][\w.-]*(password|passwd|passphrase|secret|token|(private|secret|access|account|api)[._-]?key|\bsig)=)[^&;\s]+",
+    # What stands before the @ in a path of Azure is a container.
+    r"|(?P<scheme>(?<!\babfs)(?<!\babfss)(?<!\bwasb)(?<!\bwasbs)://)"
+    # A login goes to the last @, as for HTTP clients; an @ within a parameter is in its value, so all of that is hidden.
+    rf"(?:[^/\s]*{_KEY}(?:\{{[^}}]*@(?:[^}}]|\}}\}})*\}}|[^&;\s]*@[^&;\s]*)|[^/\s]+(?=@))"
+    r"|(?P<oracle>:thin:)[^@\s]\S*(?=@)"
+    # The driver of SQL Server has values in braces, in which }} is a brace.
+    rf"|(?P<parameter>{_KEY})(?:\{{(?:[^}}]|\}}\}})*\}}|[^&;\s]+)",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")

@@ -57,6 +57,17 @@ def test_the_placeholder_of_a_provider_stays_readable():
         ("https://h/c?sv=1&sig=abc", "https://h/c?sv=1&sig=[hidden]"),
         ("https://${env:USER}:${env:PASSWORD}@h", "https://${env:USER}:${env:PASSWORD}@h"),
         ("https://h/a@b?partition.key=v", "https://h/a@b?partition.key=v"),
+        ("https://user:p@ss@host", "https://[hidden]@host"),
+        ("https://u:p@a:1,https://v:q@b:2", "https://[hidden]@a:1,https://[hidden]@b:2"),
+        ("https://u:p@h?password=q", "https://[hidden]@h?password=[hidden]"),
+        ("h1:9092,SASL_SSL://h2:9092", "h1:9092,SASL_SSL://h2:9092"),
+        ("jdbc:oracle:thin:scott/p@ss@host:1521", "jdbc:oracle:thin:[hidden]@host:1521"),
+        ("jdbc:sqlserver://h;password={x;y}}z};user=u", "jdbc:sqlserver://h;password=[hidden];user=u"),
+        ("jdbc:sqlserver://h;user=u;password=p@ss;encrypt=true", "jdbc:sqlserver://[hidden];encrypt=true"),
+        ("jdbc:sqlserver://h;password={a;b@c}}@d};user=u", "jdbc:sqlserver://[hidden];user=u"),
+        ("jdbc:mysql://h/d?password=p@ss&ssl=1", "jdbc:mysql://h/d?password=[hidden]&ssl=1"),
+        ("abfss://box@account.dfs.core.windows.net/x", "abfss://box@account.dfs.core.windows.net/x"),
+        ("wasbs://box@account.blob.core.windows.net/x?sig=a", "wasbs://box@account.blob.core.windows.net/x?sig=[hidden]"),
     ],
 )
 def test_what_stands_in_a_url_as_a_login_is_hidden(value: str, shown: str):
