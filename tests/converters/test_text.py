@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 from headrace.converters.base import Converter, ConverterWriter, Writers, load, load_header
 from headrace.converters.text_lines import NoWriter, TextLines
 from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, compile_chain
-from headrace.values.literal import rows
 from headrace.values.sql import lit
 
 PACKAGE = "org.apache.kafka.connect."
@@ -26,7 +25,8 @@ def written(reader: Converter, writer: ConverterWriter, text: str | None, schema
         (), Converters(BYTES, reader, HEADERS), Writers(NoWriter(), writer, HEADERS), known_schemas, sink=True
     )
     row = (lit("t"), "0", "0L", "0L", "binary(NULL)", f"binary({lit(text)})", NO_HEADERS)
-    result = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
+    columns = (f"{value} AS {name}" for name, value in zip(INPUT, row, strict=True))
+    result = compiled.apply(SparkSession.active().range(1).selectExpr(*columns)).head()
     assert result is not None
     assert result["key"] is None
     return result["value"]

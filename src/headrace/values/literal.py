@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, lit
 from headrace.values.value import NULL, TypedValue, constant
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _NESTED = ("array", "map")
 
@@ -25,14 +22,6 @@ def evaluated(sql: Sql) -> Any:
     row = spark.sql(f"SELECT {sql} AS value").head()
     assert row is not None
     return row["value"]
-
-
-def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
-    """A frame of constant rows: Spark evaluates queries over it without a job."""
-    from pyspark.sql import SparkSession
-
-    selects = (f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in row.items())}" for row in values)
-    return SparkSession.active().sql(" UNION ALL ".join(selects))
 
 
 def _nested(literal: Mapping[str, Any]) -> Schema | None:
