@@ -19,6 +19,8 @@ from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import KafkaFailure
+from headrace.preview.new_topics import planned_topics
+from tests.preview.conftest import prepared
 from tests.support import wait_until
 
 UNREACHABLE = "127.0.0.1:1"
@@ -38,6 +40,7 @@ def test_a_topic_is_created_with_its_settings_and_described(admin, topic_name):
     assert set(info.partitions.values()) == {1}
     assert admin.topics()[name] == info and admin.partition_counts()[name] == 3
     assert admin.topics(selects=lambda topic: topic == name) == {name: info}
+    assert admin.described([name, "nowhere"]) == {name: info, "nowhere": None}
     assert admin.topic_configs(name, own_only=True) == {"retention.ms": "1000"}
     assert admin.topic_configs(name)["cleanup.policy"] == "delete"
 
@@ -309,3 +312,9 @@ def test_a_right_password_lets_in_and_a_missing_permission_has_a_name(secured):
         admin.create("forbidden", 1, 1)
     assert raised.value.code == "TOPIC_AUTHORIZATION_FAILED"
     assert admin.topics() == {}
+
+
+def test_whether_a_topic_exists_that_may_not_be_described_is_not_known(secured):
+    config = {"connector.class": "FileStreamSource", "topic": "hidden", "file": "/lines"}
+    preview = prepared(config, **{key.replace(".", "_"): value for key, value in secured.props().items()})
+    assert [topic["exists"] for topic in planned_topics(preview, lambda: None)["topics"]] == [None]

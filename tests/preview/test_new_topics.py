@@ -19,8 +19,12 @@ RULES = {
 }  # fmt: skip
 
 
-def plan(config: dict[str, Any], destination: Broker) -> dict[str, Any]:
-    return planned_topics(prepared(config, bootstrap_servers=destination.bootstrap), lambda: None)
+def plan(config: dict[str, Any], destination: Broker, spark: Callable[[], object] = lambda: None) -> dict[str, Any]:
+    return planned_topics(prepared(config, bootstrap_servers=destination.bootstrap), spark)
+
+
+def no_spark() -> object:
+    pytest.fail("Spark is needed for a chain that routes, and for no other")
 
 
 def copied(source: Broker, whitelist: str, **more: str) -> dict[str, str]:
@@ -74,8 +78,26 @@ def test_of_many_topics_the_first_are_listed(
     assert ([topic["topic"] for topic in answer["topics"]], answer["more"]) == ([f"copy.{prefix}.0", f"copy.{prefix}.1"], 1)
 
 
+def test_of_many_topics_the_missing_are_listed_first_whatever_the_chain(
+    source: Cluster, destination: Cluster, source_broker: Broker, destination_broker: Broker, topic_name: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch, spark: object,
+):  # fmt: skip
+    monkeypatch.setattr(new_topics, "_MOST", 1)
+    prefix = topic_name("last")
+    for number in range(3):
+        source.create(f"{prefix}.{number}")
+        if number < 2:
+            destination.create(f"copy.{prefix}.{number}")
+    keeps = chain(keep={"type": "ReplaceField$Value", "exclude": "x"})
+    routes = chain(same={"type": "RegexRouter", "regex": "(.*)", "replacement": "$1"})
+    for settings, session in ((keeps, no_spark), (routes, lambda: None)):
+        answer = plan(copied(source_broker, f"{prefix}.*", **settings), destination_broker, session)
+        assert ([(topic["topic"], topic["exists"]) for topic in answer["topics"]]) == [(f"copy.{prefix}.2", False)]
+        assert answer["more"] == 2
+
+
 def test_a_mirror_creates_its_copies_with_partitions_and_settings_of_the_source(
-    source: Cluster, source_broker: Broker, destination_broker: Broker, topic_name: Callable[[str], str]
+    source: Cluster, source_broker: Broker, destination_broker: Broker, topic_name: Callable[[str], str], spark: object
 ):
     topic = topic_name("mirrored")
     source.create(topic, 4, {"retention.ms": "86400000"})
@@ -86,9 +108,13 @@ def test_a_mirror_creates_its_copies_with_partitions_and_settings_of_the_source(
     }  # fmt: skip
     (shown,) = plan(config, destination_broker)["topics"]
     assert (shown["topic"], shown["exists"]) == (f"a.{topic}", False)
-    assert shown["create"] == {
-        "group": None, "partitions": 4, "replication.factor": 1, "configs": {"retention.ms": "86400000"},
-    }  # fmt: skip
+    create = {"group": None, "partitions": 4, "replication.factor": 1, "configs": {"retention.ms": "86400000"}}
+    assert (shown["create"], "elsewhere" in shown["note"]) == (create, False)
+    # It makes its copies under the name before the chain; what a chain makes of the name is up to the rules.
+    routes = chain(short={"type": "RegexRouter", "regex": "a\\.(.*)", "replacement": "$1"})
+    copy, routed = plan(config | routes | RULES, destination_broker)["topics"]
+    assert (copy["topic"], copy["create"], "elsewhere" in copy["note"]) == (f"a.{topic}", create, True)
+    assert (routed["topic"], routed["create"]["group"], routed["create"]["partitions"]) == (topic, "default", 3)
 
 
 def test_a_file_has_one_topic_and_a_sink_none(destination_broker: Broker, topic_name: Callable[[str], str], sink: str):

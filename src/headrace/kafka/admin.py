@@ -93,7 +93,7 @@ class Admin:
         topic = self._describe([name], timeout_s)[name]
         if isinstance(topic, TopicInfo):
             return topic
-        if topic.code == "UNKNOWN_TOPIC_OR_PARTITION":
+        if topic.code == _ABSENT:
             return None
         raise topic
 
@@ -101,6 +101,16 @@ class Admin:
         """Describe those of these topics that exist and that this principal may describe."""
         topics = self._describe(list(names), timeout_s)
         return {name: info for name, info in topics.items() if isinstance(info, TopicInfo)}
+
+    def described(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo | None]:
+        """Describe topics, None for one that does not exist; those that this principal may not describe are left out."""
+        topics: dict[str, TopicInfo | None] = {}
+        for name, info in self._describe(list(names), timeout_s).items():
+            if isinstance(info, TopicInfo):
+                topics[name] = info
+            elif info.code == _ABSENT:
+                topics[name] = None
+        return topics
 
     def topic_ids(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str]:
         """The ids of topics; missing topics, and topics without an id, are left out."""

@@ -46,13 +46,12 @@ def destination(topic: str, creation: TopicCreation | None, existing: ExistingTo
 
 
 def existing_topics(topics: Iterable[str], admin: Callable[[], Admin]) -> ExistingTopics:
-    """Describe topics of the destination cluster; those for which it does not answer in time are left out."""
-    counts: dict[str, int | None] = {}
+    """Describe topics of the destination cluster.
+
+    Those that this principal may not describe are left out; all, if the cluster does not answer in time.
+    """
     try:
-        client = admin()
-        for topic in dict.fromkeys(topics):
-            info = client.describe(topic, TIMEOUT_S)
-            counts[topic] = None if info is None else len(info.partitions)
+        described = admin().described(filter(None, dict.fromkeys(topics)), TIMEOUT_S)
     except HeadraceError:
-        return counts
-    return counts
+        return {}
+    return {topic: None if info is None else len(info.partitions) for topic, info in described.items()}
