@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from headrace.cli.connectors import tables
 from tests.cli.connectors.conftest import Ended
 
 Cli = Callable[..., Ended]
@@ -14,6 +15,11 @@ def test_the_connectors_are_listed_and_with_all_every_plugin(cli: Cli):
     assert "FileStreamSourceConnector" in cli("plugins").out and "RegexRouter" not in cli("plugins").out
     assert {p["type"] for p in cli("plugins", "--json").json} <= {"source", "sink"}
     assert "RegexRouter" in cli("plugins", "--all").out
+
+
+def test_a_plugin_without_a_version_is_listed():
+    table = tables.plugins([{"class": "a.Sink", "type": "sink"}, {"class": "b.Sink", "type": "sink", "version": "1"}])
+    assert [str(cell) for cell in table.columns[2].cells] == ["", "1"]
 
 
 def test_the_options_of_a_plugin_are_shown_without_the_markup_of_their_documentation(cli: Cli):

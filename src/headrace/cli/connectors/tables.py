@@ -265,10 +265,10 @@ def drift(differences: Iterable[Json]) -> Table:
 
 
 def plugins(classes: Iterable[Json]) -> Table:
-    """Plugins with kind and version (`GET /connector-plugins`)."""
+    """Plugins with kind and version, which a plugin may lack (`GET /connector-plugins`)."""
     table = _table("class", "type", "version")
     for plugin in classes:
-        table.add_row(*cells_of(plain(plugin[part] or "") for part in ("class", "type", "version")))
+        table.add_row(*cells_of(plain(plugin.get(part) or "") for part in ("class", "type", "version")))
     return table
 
 
