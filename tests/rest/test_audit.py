@@ -161,6 +161,16 @@ def test_a_page_ends_between_two_milliseconds():
     assert ([e["number"] for e in oldest.events], oldest.before) == ([0], None)
 
 
+def test_pages_have_all_events_of_workers_whose_clocks_differ():
+    events, seen, before = EventLog(), list[int](), None
+    for number, millis in enumerate((1, 5, 2, 6, 3)):
+        events._events.add({"time": f"2026-01-01T00:00:00.00{millis}Z", "number": number})
+    for _ in range(3):
+        page = events.page(2, before)
+        seen, before = [e["number"] for e in page.events] + seen, page.before
+    assert (seen, before) == ([0, 2, 4, 1, 3], None)
+
+
 def test_the_page_leads_to_older_changes_and_states(ask: Callable[..., Answer], herder: MemoryHerder):
     for number in range(201):
         time = f"2026-01-01T00:00:00.{number:03}Z"

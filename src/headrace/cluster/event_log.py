@@ -107,7 +107,9 @@ class EventLog:
 
     def page(self, count: int, before: str | None = None, **fields: str | None) -> EventPage:
         """The last `count` events before a time, as `last`; of one millisecond all or none, so that the next page misses none."""
-        matching = [event for event in self.last(_ALL, **fields) if before is None or event["time"] < before]
+        # They are kept in the order of arrival, which is not that of their times: workers' clocks differ.
+        found = sorted(self.last(_ALL, **fields), key=lambda event: event["time"])
+        matching = [event for event in found if before is None or event["time"] < before]
         first = max(0, len(matching) - count)
         while 0 < first < len(matching) and matching[first - 1]["time"] == matching[first]["time"]:
             first -= 1
