@@ -192,6 +192,11 @@ def test_what_cannot_be_is_said_in_a_sentence() -> None:
     two = Schema("struct", fields={n: Schema("struct", name="a.B", fields={n: Schema("int32")}) for n in ("x", "y")})
     with pytest.raises(DataError, match=r"Can't redefine: a\.B"):
         avro(two)
+    amounts = {n: Schema("bytes", name=DECIMAL, parameters={"scale": n}) for n in ("2", "4")}
+    for first, second in (("2", "4"), ("4", "2")):
+        parts = {n: Schema("struct", name="a.Money", fields={"amount": amounts[n]}) for n in (first, second)}
+        with pytest.raises(DataError, match=r"Can't redefine: a\.Money"):
+            avro(Schema("struct", fields=parts))
     with pytest.raises(DataError, match="has int for the data, which is STRING"):
         writing_plan(Schema("string"), '"int"', PLAIN)
     with pytest.raises(DataError, match="has the field a, which is not in the data"):

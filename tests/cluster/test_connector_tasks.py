@@ -13,6 +13,7 @@ import pytest
 
 from headrace.cluster.connector_tasks import ConnectorTasks
 from headrace.cluster.desired_state import DesiredState
+from headrace.cluster.event_log import EventLog
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import RESTARTING, StatusReporter
 from headrace.config import Config
@@ -36,7 +37,8 @@ class HeldTasks:
         self.steps: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.woken = 0
         self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
-        self.reporter = StatusReporter(self.statuses, "w", tracking=True)
+        self.history = EventLog()
+        self.reporter = StatusReporter(self.statuses, "w", tracking=True, history=self.history)
         resolver = configured_resolver({"config.providers": "file", "config.providers.file.class": "FileConfigProvider"})
         worker: Any = SimpleNamespace(
             config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=resolver), start_task=self._start
@@ -89,6 +91,15 @@ def test_paused_tasks_end_and_are_paused_and_start_when_resumed(held: HeldTasks)
     assert (sorted(held.ended), set(held.states().values())) == ([0, 1, 2], {"PAUSED"})
     held.tasks.converge(THREE, "RUNNING")
     assert (held.started, set(held.states().values())) == ([0, 1, 2, 0, 1, 2], {"RUNNING"})
+
+
+def test_of_paused_tasks_the_history_tells_who_is_asked_now_from_who_takes_over(held: HeldTasks) -> None:
+    first = replace(THREE, tasks_here=frozenset({0}))
+    held.tasks.converge(first, "RUNNING")
+    held.tasks.converge(first, "PAUSED")
+    held.tasks.converge(replace(THREE, tasks_here=frozenset({0, 1})), "PAUSED")  # as at a rebalance
+    causes = {event["task"]: event["cause"] for event in held.history.last(9) if event["state"] == "PAUSED"}
+    assert ["Asked over REST" in causes[task] for task in (0, 1)] == [True, False]
 
 
 def test_configurations_that_are_written_again_replace_all_tasks_and_forget_those_that_are_gone(held: HeldTasks) -> None:

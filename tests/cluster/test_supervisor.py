@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.cluster.desired_state import DesiredState, Restart
+from headrace.cluster.event_log import EventLog
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
@@ -77,7 +78,8 @@ class Supervised:
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
         worker.start_connector = self._start
         leader: Any = SimpleNamespace(submit_task_configs=self._submit)
-        reports = StatusReporter(self.statuses, "w", tracking=True)
+        self.history = EventLog()
+        reports = StatusReporter(self.statuses, "w", tracking=True, history=self.history)
         self.supervisor = Supervisor("c", lambda: self.want, worker, reports, leader, lambda _name: None)
 
     def _start(self, config: Any, context: Any) -> RunningConnector:
@@ -161,6 +163,14 @@ def test_a_stopped_connector_has_no_instance_and_no_task_configurations(supervis
     supervised.reaches("STOPPED")
     wait_until(lambda: [] in supervised.submitted, 120, "the task configurations are removed")
     assert supervised.stopped == 1
+    assert "Asked over REST" in supervised.history.last(1)[0]["cause"]
+
+
+def test_a_stopped_connector_that_comes_to_this_worker_was_not_asked_for_now(supervised: Supervised) -> None:
+    supervised.want = replace(RUNNING, target="STOPPED")
+    supervised.supervisor.start()
+    supervised.reaches("STOPPED")
+    assert "earlier request" in supervised.history.last(1)[0]["cause"]
 
 
 def test_of_a_deleted_connector_nothing_is_left(supervised: Supervised) -> None:

@@ -192,20 +192,25 @@ def _data_facts(node: dict[str, Any], space: str) -> dict[str, Any]:
     """The facts of a named type that say what its data is; its parts are names, where they have some. space: around it."""
     full = mapping.full_name(node, space)
     facts = {key: node[key] for key in ("type", "symbols", "size") if key in node} | {"name": full}
-    fields = {field["name"]: _named(field["type"], full.rpartition(".")[0]) for field in node.get("fields", ())}
+    inner = full.rpartition(".")[0]
+    fields = {field["name"]: _named(field["type"], inner, logical=True) for field in node.get("fields", ())}
     return facts | {"fields": list(fields.items())}
 
 
-def _named(node: Any, space: str) -> Any:
-    """The type of a node; named types are their full names. space: the enclosing namespace."""
+def _named(node: Any, space: str, logical: bool = False) -> Any:
+    """The type of a node; named types are their full names. space: the enclosing namespace; logical: with the logical type and
+    the scale of a decimal, which the branches of a union do not differ by.
+    """
     if isinstance(node, list):
-        return [_named(branch, space) for branch in node]
+        return [_named(branch, space, logical) for branch in node]
     if isinstance(node, str):
         return node if node in _TYPES.values() or node == "null" else mapping.resolved_name(node, space)
     if node["type"] in mapping.NAMED:
         return mapping.full_name(node, space)
     inner = next((node[key] for key in ("items", "values") if key in node), None)
-    return node["type"] if inner is None else (node["type"], _named(inner, space))
+    if inner is not None:
+        return node["type"], _named(inner, space, logical)
+    return (node["type"], node["logicalType"], node.get("scale")) if logical and "logicalType" in node else node["type"]
 
 
 def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:

@@ -97,10 +97,11 @@ class ConnectorTasks:
         if goal == RUNNING:
             self._start(number, slot, desired)
             return
+        asked = slot.state == RUNNING  # else it is of this worker only now, and may be paused since long ago
         self._end([number])
         slot.state = goal
         if goal == PAUSED:
-            self._reporter.task(self._name, number, PAUSED, self.class_version)
+            self._reporter.task(self._name, number, PAUSED, self.class_version, asked=asked)
 
     def _start(self, number: int, slot: TaskSlot, desired: DesiredState) -> None:
         events = TaskEvents(

@@ -24,7 +24,7 @@ DELETED = "DELETED"
 """Used in the history only: in the status topic it is a tombstone."""
 _ENDS = (FAILED, UNASSIGNED)
 _ASKED = "Asked over REST; the audit says by whom."
-_RESTING = "Asked over REST, where the audit says by whom, or by the initial state."
+_RESTS = "The connector's target state, of an earlier request or of its creation."
 """Causes in the history: the worker that executes what was asked does not know the user."""
 
 
@@ -69,7 +69,7 @@ class StatusReporter:
     def connector(
         self, name: str, state: str, version: str | None, error: BaseException | None = None, *, asked: bool = False
     ) -> None:
-        """Report the state of the connector instance; asked: somebody asked over REST for a restart."""
+        """Report the state of the connector instance; asked: it is new, and by a request over REST."""
         _log_state("connector." + state.lower(), error, connector=name)
         self._add_to_history(name, None, state, error, asked=asked)
         self._metrics.connector_state(name, state)
@@ -104,7 +104,7 @@ class StatusReporter:
         *,
         asked: bool = False,
     ) -> None:
-        cause = _causes(_trace(error)) if error else _RESTING if state in (PAUSED, STOPPED) else _ASKED if asked else None
+        cause = _causes(_trace(error)) if error else _ASKED if asked else _RESTS if state in (PAUSED, STOPPED) else None
         attempts = {key: restart[key] for key in ("attempts", "budget")} if restart else None
         self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause, restart=attempts)
 

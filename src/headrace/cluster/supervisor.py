@@ -173,6 +173,8 @@ class Supervisor:
 
     def _start_connector(self, desired: DesiredState, goal: str) -> None:
         self._stop_connector()
+        # What this worker takes over, or makes anew with another configuration, may rest since long ago.
+        asked = goal != RUNNING and (self._state not in (None, goal) or self._version == desired.version)
         self._version, self._state = desired.version, None
         if goal == RUNNING:
             self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
@@ -187,7 +189,7 @@ class Supervisor:
                 self._stop_connector()
                 return
         self._state = goal
-        self._reporter.connector(self.name, goal, self._tasks.class_version)
+        self._reporter.connector(self.name, goal, self._tasks.class_version, asked=asked)
         self._update_task_configs()
 
     def _update_task_configs(self) -> None:
