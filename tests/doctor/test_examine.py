@@ -168,8 +168,10 @@ def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pyte
     assert java.remedy.startswith("install it")
     (jars,) = machine.jars({})
     assert jars.message.startswith(f"the jars of spark, compiler are not in {tmp_path} yet")
+    assert "`headrace jars`" in jars.remedy
     (jars,) = machine.jars({"plugin.path": "/plugins", "spark.headrace.formats": "delta"})
     assert jars.message.startswith(f"the jars of spark, compiler, connect, delta are not in {tmp_path} yet")
+    assert "`headrace jars --all`" in jars.remedy and "`headrace jars bundle --all`" in jars.remedy
 
 
 def test_the_jars_of_plugins_and_formats_are_looked_at_where_the_worker_file_wants_them(

@@ -20,6 +20,7 @@ from headrace.spark.optional_jars import requested_formats
 
 _PINNED = re.compile(r"([\w.-]+)==([\w.]+)(?:;|$)")
 _PLUGIN_PATH = "plugin.path"
+_OF_EVERY_WORKER: tuple[Conf, ...] = ("spark", "compiler")
 
 
 def versions() -> Iterator[Finding]:
@@ -58,7 +59,7 @@ def jars(props: Mapping[str, str]) -> Iterator[Finding]:
 
     Every worker needs those of Spark; with `plugin.path` those of Kafka Connect, and with `spark.headrace.formats` the formats'.
     """
-    needed: list[Conf] = ["spark", "compiler"]
+    needed: list[Conf] = [*_OF_EVERY_WORKER]
     if props.get(_PLUGIN_PATH):
         needed.append("connect")
     try:
@@ -67,10 +68,14 @@ def jars(props: Mapping[str, str]) -> Iterator[Finding]:
         yield wrong("config", error.message.rstrip("."), "correct it in the worker file")
     missing = [conf for conf in needed if not directory(conf).is_dir()]
     if missing:
+        option = (
+            "" if set(missing).issubset(_OF_EVERY_WORKER) else " --all"
+        )  # what plugins and formats need is fetched with it only
         yield warning(
             "jars",
             f"the jars of {', '.join(missing)} are not in {home()} yet, so the first start fetches them",
-            "run `headrace jars` where there is a network, or `headrace jars import` with a bundle",
+            f"run `headrace jars{option}` where there is a network, or `headrace jars import` with a bundle of "
+            f"`headrace jars bundle{option}`",
         )
     for conf in needed:
         broken = [jar.name for jar in sorted(directory(conf).glob("*.jar")) if not zipfile.is_zipfile(jar)]
