@@ -68,9 +68,8 @@ def jars(props: Mapping[str, str]) -> Iterator[Finding]:
         yield wrong("config", error.message.rstrip("."), "correct it in the worker file")
     missing = [conf for conf in needed if not directory(conf).is_dir()]
     if missing:
-        option = (
-            "" if set(missing).issubset(_OF_EVERY_WORKER) else " --all"
-        )  # what plugins and formats need is fetched with it only
+        # What plugins and formats need is fetched with --all only.
+        option = "" if set(missing).issubset(_OF_EVERY_WORKER) else " --all"
         yield warning(
             "jars",
             f"the jars of {', '.join(missing)} are not in {home()} yet, so the first start fetches them",
