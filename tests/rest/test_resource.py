@@ -118,6 +118,20 @@ def test_the_openapi_document_describes_every_route(serve: Callable[..., Client]
     assert "/admin/loggers" not in serve({"admin.listeners": ""})("GET", "/openapi.json").json["paths"]
 
 
+def test_a_parameter_is_described_as_it_is_on_its_path(serve: Callable[..., Client]) -> None:
+    paths = serve()("GET", "/openapi.json").json["paths"]
+
+    def text(path: str, name: str) -> str | None:
+        (parameter,) = (p for p in paths[f"/headrace{path}"]["get"]["parameters"] if p["name"] == name)
+        return parameter.get("description")
+
+    of_connector = "/connectors/{connector}"
+    assert [str(text(path, "lines"))[-13:] for path in (f"{of_connector}/history", "/audit")] == ["at most 5000."] * 2
+    assert "at most 1000" in str(text(f"{of_connector}/logs", "lines"))
+    assert text("/audit", "connector") != text("/lineage", "connector")
+    assert text(f"{of_connector}/history", "connector") is None, "a part of the path"
+
+
 def test_every_schema_is_used_and_every_one_used_is_there(serve: Callable[..., Client]) -> None:
     document = serve()("GET", "/openapi.json").text
     used = set(re.findall(r'"#/components/schemas/(\w+)"', document))

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from headrace.cluster.recent_events import IN_MEMORY
 from headrace.rest.media_types import JSON
 from headrace.rest.resource import Resource, Route
 from headrace.rest.schemas import SCHEMAS, ref
@@ -31,7 +32,7 @@ _EXPAND: Mapping[str, Any] = {
     "description": "What to give of each connector; may be repeated (KIP-465).",
     "schema": {"type": "array", "items": {"type": "string", "examples": ["status", "info"]}},
 }
-_QUERY = {
+_QUERY: Mapping[str, str] = {
     "includeTasks": "Restart the tasks as well; anything but `true` is false.",
     "onlyFailed": "Restart only what has failed; anything but `true` is false.",
     "connectorsOnly": "Leave out what is no connector; anything but `true` or nothing is false.",
@@ -47,7 +48,7 @@ _QUERY = {
     "sort": "A column, with a minus before it to turn it round; by default what has failed comes first.",
     "page": "From 1 on.",
     "user": "By this user only.",
-    "connector": "Of this connector, or what it reaches.",
+    "connector": "Of this connector only.",
     "topic": "What this topic reaches.",
     "count": "How many at most, 50 by default, at most 500.",
     "before": "Those before this place, which an earlier answer named.",
@@ -55,6 +56,14 @@ _QUERY = {
     "points": "How many samples of each connector, at most 360.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }
+_LINES_OF_EVENTS = f"How many entries at most, 200 by default, at most {IN_MEMORY}."
+_TIME = "Those before this time (ISO 8601), as an answer names it for the page before."
+_QUERY_OF_PATH: Mapping[str, Mapping[str, str]] = {
+    "/headrace/audit": {"lines": _LINES_OF_EVENTS, "before": _TIME},
+    "/headrace/connectors/{connector}/history": {"lines": _LINES_OF_EVENTS, "before": _TIME},
+    "/headrace/lineage": {"connector": "What this connector reaches."},
+}
+"""What parameters mean on certain paths only."""
 _SECURED: dict[str, Any] = {"security": [{"basic": []}]}
 _SCHEMES: dict[str, Any] = {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}}}
 
@@ -80,15 +89,16 @@ def _document(app: FastAPI, resources: Sequence[Resource]) -> dict[str, Any]:
             operation = document["paths"][route.path][route.method.lower()]
             operation["operationId"] = route.name
             operation["responses"] = dict(_responses(route, resource.early))
-            operation["parameters"] = [_parameter(p) for p in operation.get("parameters", ())]
+            operation["parameters"] = [_parameter(route.path, p) for p in operation.get("parameters", ())]
             if route.takes:
                 operation["requestBody"] = {"required": True, "content": {JSON: {"schema": ref(route.takes)}}}
     document["paths"]["/connectors"]["get"]["parameters"] = [_EXPAND] if "/connectors" in document["paths"] else []
     return document
 
 
-def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    described: dict[str, Any] = {"description": _QUERY[parameter["name"]]} if parameter["name"] in _QUERY else {}
+def _parameter(path: str, parameter: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {**_QUERY, **_QUERY_OF_PATH.get(path, {})} if parameter["in"] == "query" else {}
+    described: dict[str, Any] = {"description": texts[parameter["name"]]} if parameter["name"] in texts else {}
     if parameter["schema"].get("type") == "boolean":  # JAX-RS reads any text as one
         described["schema"] = {"anyOf": [{"type": "boolean"}, {"type": "string"}], "default": parameter["schema"]["default"]}
     return {**parameter, **described}
