@@ -56,7 +56,8 @@ def apply_form(page: Page, **changed: str) -> Any:
 def test_an_edit_of_one_setting_keeps_line_ends_nulls_and_logins_of_urls(page: Page, herder: MemoryHerder):
     kept = {
         "query": SQL, "producer.override.ssl.truststore.certificates": PEM, "not.set": None, "empty": "",
-        "schema.registry.url": "https://reader:s3cret-9fd1@registry:8081", "request.header.Authorization": "Bearer s3cret-9fd1",
+        "schema.registry.url": "https://reader:s3cret-9fd1@registry:8081",
+        "servers": "https://reader:s3cret-9fd1@a\r\nhttps://b", "request.header.Authorization": "Bearer s3cret-9fd1",
     }  # fmt: skip
     herder.configs["c"] = {**CONFIG, **kept}
     assert "s3cret-9fd1" not in page.get("/ui/edit?name=c").text

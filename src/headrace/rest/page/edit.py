@@ -16,7 +16,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headrace.config.diff import compare
-from headrace.config.secrets import Secrets, put_back
+from headrace.config.secrets import Secrets, put_back, without_logins
 from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, NotFoundError, RestError
 from headrace.rest import body
@@ -193,9 +193,13 @@ def _from_rows(keys: Sequence[str], values: Sequence[str], running: Mapping[str,
 
 
 def _typed(value: str, running: str | None) -> str | None:
-    """The value of a field: that which runs, if the two differ only in what a browser cannot show, null and ends of lines."""
-    same = _LINE_END.sub("\n", value) == _LINE_END.sub("\n", running or "")
-    return running if same else value
+    """The value of a field: that which runs, if the two differ only in what a browser cannot show, null and ends of lines.
+
+    Where the form hides the logins of URLs, they stay hidden, for what is shown next.
+    """
+    text = _LINE_END.sub("\n", value)
+    known = (running, running and without_logins(running))
+    return next((one for one in known if _LINE_END.sub("\n", one or "") == text), value)
 
 
 def from_json(text: str) -> Settings:
