@@ -219,22 +219,27 @@ REQUIRED = """syntax = "proto2"; message R { required int32 a = 1; required stri
     message In { required bool c = 1; optional int32 d = 2; } }"""
 
 
-@pytest.mark.parametrize(("payload", "missing"), [
+@pytest.mark.parametrize(("payload", "expected"), [
     ("", "a, b"), ("0801", "b"), ("08011200 1a00", "in.c"), ("08011200 22020801 2200", "many[1].c"),
-    ("08011200 2a050a016b1200", "named.c"), ("08011200 3200", "inside.c"), ("08011200 1a020801 1a021002", None),
+    ("08011200 2a050a016b1200", "named.c"), ("08011200 3200", "inside.c"),
+    ("08011200 1a020801 1a021002", {"in": {"c": True, "d": 2}}),  # its parts are merged first
+    ("08011200 2a070a016b12020801 2a030a016c", {"named": {"k": {"c": True, "d": 0}, "l": {"c": False, "d": 0}}}),
+    ("08011200", {"in": {"c": False, "d": 0}}),
 ])  # fmt: skip
 def test_a_message_without_a_required_field_cannot_be_read(
-    spark: SparkSession, registry: SchemaRegistry, payload: str, missing: str | None
+    spark: SparkSession, registry: SchemaRegistry, payload: str, expected: str | dict[str, Any]
 ) -> None:
+    """Messages that are absent are read as those without fields."""
     id = registry.register("orders-value", REQUIRED, "PROTOBUF")
     record = Record(b"\0" + id.to_bytes(4) + b"\0" + bytes.fromhex(payload))
-    [result] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
-    if missing is None:
+    [result] = through(spark, props(registry, CONVERTER, generate_struct_for_nulls="true"), [record], TO_JSON)
+    if isinstance(expected, dict):
         assert isinstance(result, Record), result
-        assert json.loads(result.value or b"")["in"] == {"c": True, "d": 2}  # its parts are merged first
+        value = json.loads(result.value or b"")
+        assert {name: value[name] for name in expected} == expected
     else:
         assert isinstance(result, Failed), result
-        assert (result.cause or "").endswith(f"Error deserializing Protobuf message: Message missing required fields: {missing}")
+        assert (result.cause or "").endswith(f"Error deserializing Protobuf message: Message missing required fields: {expected}")
 
 
 def test_null_cannot_be_written_for_a_required_field(spark: SparkSession, registry: SchemaRegistry) -> None:

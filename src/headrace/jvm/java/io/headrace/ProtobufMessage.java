@@ -150,6 +150,15 @@ final class ProtobufMessage extends ProtobufType.Nested {
             }
         }
         requireAll(found);
+        return struct(found);
+    }
+
+    @Override
+    JsonNode empty() throws IOException { // an absent message is not missing the fields that it requires
+        return struct(new Found[fields.length]);
+    }
+
+    private JsonNode struct(Found[] found) throws IOException {
         ObjectNode out = NODES.objectNode();
         for (int i = 0; i < fields.length; i++) {
             out.set(fields[i].name, found[i] == null ? absent(fields[i]) : there(fields[i], found[i]));
@@ -192,7 +201,7 @@ final class ProtobufMessage extends ProtobufType.Nested {
             return NODES.arrayNode();
         }
         if (member.filled && member.type instanceof Nested nested) {
-            return nested.parse(new byte[0]);
+            return nested.empty();
         }
         return member.present ? NODES.nullNode() : member.preset != null ? member.preset : member.type.zero();
     }
@@ -253,7 +262,7 @@ final class ProtobufMessage extends ProtobufType.Nested {
         Entries entries = member.entries;
         ProtobufInput inner = new ProtobufInput(in.readBytes());
         JsonNode key = entries.key.zero();
-        JsonNode value = entries.value instanceof Nested nested ? nested.parse(new byte[0]) : entries.value.zero();
+        JsonNode value = null;
         while (inner.hasMore()) {
             int tag = inner.readTag();
             if (tag == (1 << 3 | entries.key.wire())) {
@@ -264,6 +273,9 @@ final class ProtobufMessage extends ProtobufType.Nested {
             } else {
                 inner.skip(tag);
             }
+        }
+        if (value == null) {
+            value = entries.value instanceof Nested nested ? nested.empty() : entries.value.zero();
         }
         JsonNode map = slot(member, found, entries.isObject ? NODES.objectNode() : NODES.arrayNode()).value;
         if (map instanceof ObjectNode object) {

@@ -310,6 +310,11 @@ abstract class ProtobufType {
     abstract static class Nested extends ProtobufType {
         abstract JsonNode parse(byte[] bytes) throws IOException;
 
+        /** The message without fields, as which an absent one is read. */
+        JsonNode empty() throws IOException {
+            return parse(new byte[0]);
+        }
+
         abstract byte[] toBytes(JsonNode value) throws IOException;
 
         @Override
