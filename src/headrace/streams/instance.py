@@ -211,12 +211,15 @@ class StreamsInstance:
     def _start_engine(self) -> None:
         try:  # without the lock, for which the member's thread may wait
             if self._member is not None:
-                refuse_if_requested(self._member)
+                refuse_if_requested(self._member, self._config.task_timeout_ms / 1000, self._wait_to_start)
         except BaseException as error:
-            self._on_error(error)
+            if not (isinstance(error, RetriableError) and self._standby.is_set()):
+                self._report(error)
             return
         with self._lock:
             if self._stopping.is_set() or self._member is None or self._engine is not None:
+                return
+            if self._member.generation is None:  # another instance has become active meanwhile
                 return
             self.states.transition_to(State.REBALANCING)
             try:
@@ -227,12 +230,20 @@ class StreamsInstance:
                     engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
                 if not (isinstance(error, RegistryUnavailableError) and self._standby.is_set()):
-                    threading.Thread(target=self._on_error, args=(error,), daemon=True).start()
+                    self._report(error)
                 return
             self._engine = engine
             if self.paused:
                 engine.pause()
         engine.start(self._on_ready, self._on_error, self._verify_topics_now.set)
+
+    def _wait_to_start(self, pause_s: float) -> bool:
+        """Wait that long; whether this instance has not to start any more."""
+        return self._stopping.wait(pause_s) or self._standby.is_set()
+
+    def _report(self, error: BaseException) -> None:
+        """Handle an error on a thread of its own: its handler may start again, with the next error, and needs the lock."""
+        threading.Thread(target=self._on_error, args=(error,), name="streams-error", daemon=True).start()
 
     def _log_schema_wait(self, sentence: str | None) -> None:
         if sentence is not None:

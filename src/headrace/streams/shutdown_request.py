@@ -7,9 +7,18 @@ next reads it before it begins. It names the members of that moment, so an insta
 
 from __future__ import annotations
 
-from headrace.errors import ShutdownRequestedError
+from collections.abc import Callable
+
+import structlog
+
+from headrace.errors import RetriableError, ShutdownRequestedError
 from headrace.kafka.active_standby import ActiveStandbyMember, Partition
+from headrace.retry import Backoff, retry_until
 from headrace.streams.engine import offset_metadata
+
+log = structlog.get_logger(__name__)
+
+_REQUEST_S = 5.0  # for one answer: librdkafka itself asks again as long, and the member does nothing else meanwhile
 
 
 def partition_of_requests(member: ActiveStandbyMember) -> Partition:
@@ -30,9 +39,29 @@ def request_shutdown(member: ActiveStandbyMember, members: list[str], reason: st
     return True
 
 
-def refuse_if_requested(member: ActiveStandbyMember) -> None:
-    """Raise ShutdownRequestedError if another instance has requested that this one shuts down; also KafkaFailure."""
+def refuse_if_requested(member: ActiveStandbyMember, timeout_s: float, wait: Callable[[float], bool]) -> None:
+    """Raise ShutdownRequestedError if another instance has requested that this one shuts down.
+
+    Retried for `timeout_s`: the offsets are unknown while a transaction of the instance that was active before is open. wait:
+    waits that long, and may return true to end the attempts. Raises also KafkaFailure.
+    """
     partition = partition_of_requests(member)
-    _, text = member.committed([partition]).get(partition, (0, ""))
-    if (reason := offset_metadata.shutdown_reason(text, member.member_id())) is not None:
-        raise ShutdownRequestedError(reason)
+
+    def reason(left_s: float) -> str | None:
+        _, text = member.committed([partition], min(left_s, _REQUEST_S)).get(partition, (0, ""))
+        return offset_metadata.shutdown_reason(text, member.member_id())
+
+    backoff = Backoff(0.1, 1.0)
+
+    def pause(_pause_s: float) -> bool:
+        return wait(backoff.failed())
+
+    requested = retry_until(reason, timeout_s, backoff.first_s, _may_help, pause)
+    if requested is not None:
+        raise ShutdownRequestedError(requested)
+
+
+def _may_help(error: Exception) -> bool:
+    if isinstance(error, RetriableError):
+        log.warning("It is asked again whether this instance has to shut down: %s", error)
+    return isinstance(error, RetriableError)

@@ -1,0 +1,65 @@
+"""What an instance does that becomes active in place of another one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.streams.config import StreamsConfig
+from headrace.streams.shutdown_request import refuse_if_requested
+from tests.streams.running.application import WAIT_S, Application
+from tests.support import wait_until
+
+
+def pending_offsets(app: Application) -> Producer:
+    """A producer whose transaction has offsets of the application, and stays open."""
+    consumer = Consumer({"bootstrap.servers": app.cluster.bootstrap, "group.id": app.id})
+    producer = Producer({"bootstrap.servers": app.cluster.bootstrap, "transactional.id": f"{app.id}-before"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction([TopicPartition(app.source, 0, 0)], consumer.consumer_group_metadata())
+    consumer.close()
+    return producer
+
+
+@contextmanager
+def member(app: Application, *, active: bool) -> Iterator[ActiveStandbyMember]:
+    """A member of the application's group, on a topic that has one partition."""
+    is_active = threading.Event()
+    settings = StreamsConfig(app.config).consumer_settings
+    joined = ActiveStandbyMember(settings, app.id, app.sink, lambda now: is_active.set() if now else is_active.clear())
+    joined.join()
+    with ExitStack() as stack:
+        stack.callback(joined.leave)
+        assert not active or is_active.wait(WAIT_S)
+        yield joined
+
+
+def test_an_instance_waits_for_the_end_of_a_transaction_of_the_one_before(make: Callable[..., Application]):
+    app = make(processing_guarantee="exactly_once_v2")
+    producer = pending_offsets(app)
+    with member(app, active=True) as new:
+        new.topic = app.source  # the partition whose offset is pending
+        waits: list[float] = []
+
+        def wait(pause_s: float) -> bool:
+            waits.append(pause_s)
+            producer.abort_transaction()
+            return False
+
+        refuse_if_requested(new, WAIT_S, wait)
+        assert waits
+
+
+def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(make: Callable[..., Application]):
+    app = make()
+    with member(app, active=True), member(app, active=False) as standby, app.streams() as streams:
+        wait_until(lambda: len(app.cluster.admin.group_members(app.id)) == 2, WAIT_S, "two members")
+        assert standby.generation is None
+        streams._instance._member = standby
+        streams._instance._start_engine()
+        assert not streams._instance.is_active and streams.error is None
