@@ -51,8 +51,8 @@ class SubjectVersion:
 class Registry:
     """One registry; thread-safe. Methods raise what `RegistryHttp.request` does.
 
-    A response is cached as long as this object lives, which is that of a converter of a task: once the task is restarted, the
-    registry is asked again.
+    A response is cached as long as this object lives: in Kafka Connect as long as a converter of a task, so a task that is
+    restarted asks again; in Kafka Streams as long as the process.
     """
 
     def __init__(self, settings: RegistrySettings) -> None:
@@ -82,23 +82,21 @@ class Registry:
 
     def subject_versions(self, id: int) -> list[SubjectVersion]:
         """The subjects and versions of a schema."""
-        path = f"/schemas/ids/{id}/versions"
-        return self._cached(
-            ("subject versions", id), lambda: _subject_versions(path + self._place, self._http.request("GET", path))
-        )
+        return self._cached(("subject versions", id), lambda: self._fetch_subject_versions(id))
 
     def version_in(self, subject: str, id: int) -> int | None:
         """The version of a schema in a subject; None if the registry does not know it or does not answer."""
-        for attempt in range(2):
-            try:
-                version = next((entry.version for entry in self.subject_versions(id) if entry.subject == subject), None)
-            except (RegistryError, InvalidResponseError, RegistryUnavailableError):
-                return None
-            if version is not None or attempt:
-                return version
-            with self._lock:
-                self._cache.pop(("subject versions", id), None)  # cached before it was registered under this subject
-        return None
+        try:
+            entries = self.subject_versions(id)
+            if all(entry.subject != subject for entry in entries):  # cached before it was registered under this subject
+                entries = self._cached(("subject versions", id, subject), lambda: self._fetch_subject_versions(id))
+        except (RegistryError, InvalidResponseError, RegistryUnavailableError):
+            return None
+        return next((entry.version for entry in entries if entry.subject == subject), None)
+
+    def _fetch_subject_versions(self, id: int) -> list[SubjectVersion]:
+        path = f"/schemas/ids/{id}/versions"
+        return _subject_versions(path + self._place, self._http.request("GET", path))
 
     def version(self, subject: str, number: int) -> RegisteredSchema:
         """A version of a subject."""

@@ -103,6 +103,21 @@ def test_state_of_such_values_is_kept_and_counted(drive, registry):
     assert sorted(registry.store.subjects) == ["last-value", "orders-value"]  # none of internal topics
 
 
+def test_a_plan_of_each_batch_asks_the_registry_for_nothing(drive, registry):
+    source = encoded(registry, ORDER, VALUE)
+    orders = Serdes.avro("orders-value", registry.url)
+    builder = StreamsBuilder()
+    stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
+    stream.map_values(lambda v: v.withField("day", F.current_date())).to("today", Produced.with_(Serdes.string(), orders))
+    with drive(builder) as driver:
+        driver.pipe("orders", [(b"k", source, 1, None)])
+        assert len(driver.read("today")) == 1
+        known = list(registry.requests)
+        driver.pipe("orders", [(b"k", source, 2, None)])
+        assert len(driver.read("today")) == 1
+        assert registry.requests == known
+
+
 @pytest.mark.parametrize("name", ["protobuf", "json_schema"])
 def test_protobuf_and_json_schema_go_the_same_way(drive, registry, name):
     text = {

@@ -133,7 +133,9 @@ class RegistryFormat:
         # Values are fitted to the schema; what does not fit fails with its record. As the schema of what may be NULL here
         # (columns of Spark) is compared, a field that it has as required would not be compatible.
         fits = {"use.schema.id": str(id), "id.compatibility.strict": "false"}
-        return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
+        writer = self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
+        writer.registry = self._reader.registry  # its responses are kept: a plan of each batch asks for nothing
+        return writer
 
     def look_up_schemas(self, texts: Sequence[str]) -> None:
         """Read schemas from the registry by their ids.
