@@ -84,6 +84,15 @@ def test_a_response_of_another_shape_is_no_registrys(request_number: int, body: 
     assert str(error).endswith(f"{why}.")
 
 
+def test_a_schema_is_read_without_the_names_of_its_subjects() -> None:
+    with scripted_server(response(body=json.dumps({"schema": '"string"'})), response(body=HTML)) as script:
+        converter: Any = load(AVRO, {"schema.registry.url": script.url, "max.retries": "0"}, is_key=False)
+        converter.look_up(["7"])
+        converter.look_up(["7"])
+        read = converter.registered(b"\0" + (7).to_bytes(4) + b"\x02a", "orders")
+    assert read == {"id": 7, "subject": None, "version": None}
+
+
 def test_an_id_may_be_written_as_text() -> None:
     with scripted_server(response(body='{"id": "12"}')) as script:
         assert client(script.url).register("s", TEXT) == 12

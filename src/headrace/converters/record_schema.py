@@ -8,7 +8,7 @@ from uuid import UUID
 
 from headrace.converters.base import schema_id_header
 from headrace.registry.client import Registry, SubjectVersion
-from headrace.registry.errors import RegistryError
+from headrace.registry.errors import InvalidResponseError, RegistryError
 
 _ID_SIZE = 5  # a byte 0 before it
 _GUID_SIZE = 17  # a byte 1 before it
@@ -30,7 +30,7 @@ def schema_of_record(
         return None
     try:
         entries = registry.subject_versions(id) if id else []
-    except RegistryError:
+    except (RegistryError, InvalidResponseError):
         entries = []
     entry = entry_of(entries, part, topic) if entries else None
     return {"id": id or None, "subject": entry.subject if entry else None, "version": entry.version if entry else None}

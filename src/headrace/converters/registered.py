@@ -21,7 +21,7 @@ from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
 from headrace.registry.client import RegisteredSchema, Registry, SubjectVersion
-from headrace.registry.errors import RegistryError
+from headrace.registry.errors import InvalidResponseError, RegistryError
 from headrace.registry.newest_versions import NewestVersions
 from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
 from headrace.registry.reading import Reading
@@ -214,7 +214,7 @@ class RegisteredConverter(RegistryConfig, Converter):
             raise DataError(f"The schema with the id {id} is of type {schema.type}, not {self.type}")
         try:
             entries = registry.subject_versions(schema.id)
-        except RegistryError:  # not supported by older registries, nor for deleted subjects
+        except (RegistryError, InvalidResponseError):  # not supported by older registries, nor for deleted subjects
             entries = []
         versions = {entry.version for entry in entries}
         version = versions.pop() if len(versions) == 1 else None
