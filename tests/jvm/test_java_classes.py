@@ -8,18 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from headrace.jvm.jars import classpath, extension_jar, wheel_jar
+from headrace.jvm.jars import classpath, connect_classpath, extension_jar, wheel_jar
 from headrace.jvm.java import find_java
 
 SOURCES = Path(__file__).with_name("java")
-CASES = ["io.headrace.PolledRecordsCases", "io.headrace.hosts.MailboxCases", "io.headrace.lanes.LanesCases"]
+CASES = [
+    "io.headrace.PolledRecordsCases", "io.headrace.connect.OffsetsToStoreCases", "io.headrace.hosts.MailboxCases",
+    "io.headrace.lanes.LanesCases",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Our classes, those of Spark, and the cases."""
+    """Our classes, those of Spark and of Kafka Connect, and the cases."""
     classes = tmp_path_factory.mktemp("cases")
-    path = os.pathsep.join([str(extension_jar()), classpath("spark"), *map(str, wheel_jar("ivy").parent.glob("*.jar"))])
+    others = [*wheel_jar("ivy").parent.glob("*.jar"), *connect_classpath()]
+    path = os.pathsep.join([str(extension_jar()), classpath("spark"), *map(str, others)])
     sources = [str(file) for file in sorted(SOURCES.rglob("*.java"))]
     command = [str(find_java().program), "-jar", classpath("compiler"), "-17", "-nowarn", "-cp", path, "-d", str(classes)]
     compiled = subprocess.run([*command, *sources], capture_output=True, text=True, check=False)

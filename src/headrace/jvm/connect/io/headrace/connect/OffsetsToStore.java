@@ -37,11 +37,10 @@ public final class OffsetsToStore implements OffsetBackingStore {
         if (ended) {
             end();
         }
-        return question.handle((answer, error) -> {
+        return question.whenComplete((answer, error) -> {
             open.remove(question);
             callback.onCompletion(error, null);
-            return null;
-        });
+        }).thenApply(answer -> null); // an error stays one: the worker calls the task's commit() for stored offsets only
     }
 
     /** Whoever waits for offsets to be stored, or has any stored from now on, gets an exception. */
