@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
+from headrace.converters.schema_faults import require_sound
 from headrace.errors import DataError
 from headrace.json_schema.from_connect import from_connect
 from headrace.json_schema.mapping import JsonSchemaOptions
@@ -90,6 +91,12 @@ def test_decimals_are_numbers_if_that_is_asked_for() -> None:
     default = DECIMAL_2.same_but(default="BNI=")  # 12.34
     assert written(default, NUMERIC)["default"] == 12.34
     assert connect(written(default, NUMERIC)) == default
+
+
+def test_the_default_of_an_integer_may_have_a_decimal_point() -> None:
+    schema = connect({"type": "integer", "default": 1.0})
+    assert repr(schema.default) == "1"
+    require_sound(schema)
 
 
 def test_schemas_that_others_wrote_are_read() -> None:

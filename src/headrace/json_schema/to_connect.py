@@ -314,4 +314,6 @@ def _default(schema: Schema, value: Any) -> Any:
         return {name: None if value.get(name) is None else _default(s, value[name]) for name, s in schema.fields.items()}
     if schema.items is not None and isinstance(value, list):
         return [None if item is None else _default(schema.items, item) for item in value]
+    if schema.type.startswith("int") and isinstance(value, float) and value.is_integer():  # 1.0 is an integer in JSON Schema
+        return int(value)
     return float(value) if schema.type in ("float32", "float64") and isinstance(value, (int, float)) else value
