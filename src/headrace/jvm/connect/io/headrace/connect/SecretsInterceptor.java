@@ -10,11 +10,17 @@ import org.apache.kafka.common.header.Header;
 
 /** Hides secrets of plugins in the headers of dead letters, which say what a plugin has thrown. */
 public final class SecretsInterceptor implements ProducerInterceptor<byte[], byte[]> {
-    /** The setting of the producer that has the secrets, a list of texts, the longest first. */
-    public static final String SECRETS = "headrace.secrets";
-
+    private static final String SECRETS = "headrace.secrets";
+    private static final String INTERCEPTORS = "interceptor.classes";
     private static final String THROWN = "__connect.errors.exception.";
     private List<?> secrets = List.of();
+
+    /** Add this interceptor to the settings of a producer, behind its own ones; secrets: texts, the longest first. */
+    public static void addTo(Map<String, Object> producer, List<?> secrets) {
+        String own = SecretsInterceptor.class.getName();
+        producer.put(SECRETS, secrets);
+        producer.merge(INTERCEPTORS, own, (before, added) -> before.toString().isBlank() ? added : before + "," + added);
+    }
 
     @Override
     public void configure(Map<String, ?> settings) {

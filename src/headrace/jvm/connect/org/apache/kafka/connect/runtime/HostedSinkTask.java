@@ -66,8 +66,7 @@ public final class HostedSinkTask extends HostedTask {
             Map<String, Object> producer = new HashMap<>(parts.producer);
             producer.put("key.serializer", ByteArraySerializer.class.getName());
             producer.put("value.serializer", ByteArraySerializer.class.getName());
-            producer.put(SecretsInterceptor.SECRETS, parts.secrets);
-            producer.merge("interceptor.classes", SecretsInterceptor.class.getName(), (before, own) -> before + "," + own);
+            SecretsInterceptor.addTo(producer, parts.secrets);
             reporters.add(DeadLetterQueueReporter.createAndSetup(new HashMap<>(parts.admin), id, settings, producer, errors));
         }
         return reporters;
