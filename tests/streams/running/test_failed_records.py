@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.streams.engine.delivery import write_failure
 from headrace.streams.states import State
 from tests.streams.running.application import WAIT_S, Application
 from tests.support import wait_until
@@ -134,3 +135,12 @@ def test_a_result_that_is_too_large_is_named_where_no_handler_leaves_it_out(make
     sentence = str(streams.error)
     assert f"A result of 50000 bytes of key, value and headers is too large for topic '{app.sink}'." in sentence
     assert f"It follows from a record of {app.source}-1 offset 0 to 1. Raise max.message.bytes of the topic" in sentence
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_handler_is_no_help_where_it_is_set(skips: bool):
+    error = type("org.apache.kafka.common.errors.RecordTooLargeException", (Exception,), {})("too large")
+    sentence = str(write_failure(error, {"in": {("in", 0): (5, 7)}}, skips))
+    assert "follows from a record of in-0 offset 5 to 6" in sentence
+    assert ("production.exception.handler" in sentence) != skips
+    assert sentence.endswith(".")

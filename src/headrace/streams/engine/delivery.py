@@ -42,10 +42,11 @@ class BatchWriter:
             raise failure.as_error(error, _CONTEXT) from error
 
 
-def write_failure(error: BaseException, inputs: Mapping[str, Ranges]) -> HeadraceError:
+def write_failure(error: BaseException, inputs: Mapping[str, Ranges], skips: bool) -> HeadraceError:
     """The error of a batch whose results could not be written; for a result that is too large with its place and what helps.
 
-    inputs: the ranges of offsets that the batch has read, by input.
+    inputs: the ranges of offsets that the batch has read, by input; skips: whether `production.exception.handler` is `continue`,
+    which leaves out only what was too large for the limit that the topic had before.
     """
     translated = failure.as_error(error, _CONTEXT)
     if failure.root(error).java_class != _TOO_LARGE or isinstance(error, HeadraceError):
@@ -53,9 +54,10 @@ def write_failure(error: BaseException, inputs: Mapping[str, Ranges]) -> Headrac
     ranges = [(*partition, *r) for of_input in inputs.values() for partition, r in of_input.items() if r[0] < r[1]]
     places = ", ".join(f"{topic}-{partition} offset {start} to {end - 1}" for topic, partition, start, end in ranges[:_PLACES])
     more = f" and {len(ranges) - _PLACES} other partitions" if len(ranges) > _PLACES else ""
+    handler = "" if skips else "; production.exception.handler=continue leaves such records out"
     named = ConnectError(
         f"{translated} It follows from a record of {places}{more}. Raise max.message.bytes of the topic, or "
-        "producer.max.request.size of the application; production.exception.handler=continue leaves such records out."
+        f"producer.max.request.size of the application{handler}."
     )
     named.__cause__ = translated.__cause__
     return named

@@ -97,7 +97,7 @@ class KafkaCluster:
         try:
             runtime.run(batch, ranges)
         except Exception as error:
-            raise write_failure(error, inputs) from error
+            raise write_failure(error, inputs, self._config.skips_unwritable_results) from error
 
     def read(self, ranges: Ranges) -> DataFrame:
         """Records of ranges of offsets."""
