@@ -18,7 +18,9 @@ from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
 from headrace.config import Config
 from headrace.config.providers import Resolver
+from headrace.converters.avro import AvroConverter
 from headrace.errors import ConnectError, RetriableError
+from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import RunningConnector
 from tests.support import wait_until
 
@@ -176,10 +178,17 @@ def test_a_stopped_connector_that_comes_to_this_worker_was_not_asked_for_now(sup
 def test_of_a_deleted_connector_nothing_is_left(supervised: Supervised) -> None:
     supervised.supervisor.start()
     supervised.reaches("RUNNING")
+    converters = [AvroConverter({"schema.registry.url": "http://localhost"}, is_key=False) for _ in range(3)]
     supervised.want = None
+    for name, converter in zip(("c", "other"), converters, strict=False):
+        USAGE.watch(name, 0, [converter])
+        converter.uses.add("read", "value", 1, "AVRO", ("orders-value", 1))
     supervised.supervisor.remove(connector_here=True)
     supervised.reaches(None)
     assert supervised.stopped == 1
+    assert (USAGE.of("c"), len(USAGE.of("other"))) == ([], 1)
+    USAGE.watch("c", 0, converters[2:])
+    assert not converters[2].uses.first_uses
 
 
 class Reports(StatusReporter):

@@ -23,6 +23,7 @@ from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import HeadraceError
 from headrace.retry import Backoff
+from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import RunningConnector, Worker, task_configs
 
 log = structlog.get_logger(__name__)
@@ -271,6 +272,7 @@ class Supervisor:
         """Remove all parts of a deleted connector: stop the tasks before writing tombstones, so that none is overwritten."""
         tasks = self._tasks.stop()
         self._release_connector()
+        USAGE.forget(self.name)
         self._reporter.remove_topics(self.name)
         if connector_here:
             self._reporter.remove_connector(self.name)

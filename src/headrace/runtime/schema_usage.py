@@ -53,6 +53,14 @@ class SchemaUsage:
                 for converter in registered:
                     converter.uses.first_uses = first_uses
 
+    def forget(self, connector: str) -> None:
+        """Forget the tasks of a deleted connector, so that another one of its name has nothing of them."""
+        by_task: tuple[dict[_Task, Any], ...] = (self._converters, self._first_uses, self._waiting)
+        with self._lock:
+            for entries in by_task:
+                for key in [key for key in entries if key[0] == connector]:
+                    del entries[key]
+
     @contextmanager
     def asking(self, connector: str, task: int) -> Iterator[None]:
         """Context of requests to the registry: a slow response, or a RetriableError, is shown as what the task waits for."""
