@@ -264,6 +264,13 @@ def test_a_changelog_that_a_serde_cannot_read_is_refused(drive, spark, key, valu
         drive(builder, topics=topics)
 
 
+def state_of(names: list[str]) -> Context:
+    """A plan in which each name is that of a store and of an operator with a stream time."""
+    state = StateManager(cast(Any, None), {}, lambda store: f"app-{store}-changelog")
+    state.logs.update({name: cast(Any, SimpleNamespace(signature=name[:8])) for name in names})
+    return Context(state, outputs=[Output("tick", name, None, cast(Any, None)) for name in names])
+
+
 def test_the_text_of_an_offset_is_one_that_a_broker_takes_however_many_stores_there_are():
     partition, names = ("in", 1), [f"count-of-orders-per-customer-and-minute-of-shop-{number}" for number in range(30)]
     stream_times = {name: {0: 1, 1: 1_700_000_000_000 + number * 977} for number, name in enumerate(names)}
@@ -273,17 +280,17 @@ def test_the_text_of_an_offset_is_one_that_a_broker_takes_however_many_stores_th
     assert len(text) <= 4096
     metadata = offset_metadata.decoded({partition: (5, text)})
     clock = {name: {1: times[1]} for name, times in stream_times.items()}
-    assert offset_metadata.stream_times(metadata) == clock
+    assert offset_metadata.stream_times(metadata, state_of(names)) == clock
     assert metadata[partition]["s"] == signatures and metadata[partition]["to"] == 5
-    assert offset_metadata.stores_with_rows(metadata) == {(name, 1) for name in names}
+    assert offset_metadata.stores_with_rows(metadata, state_of(names).state) == {(name, 1) for name in names}
+    remaining = state_of(names[:1])  # of a topology that has one of them
+    assert offset_metadata.stream_times(metadata, remaining) == {names[0]: clock[names[0]]}
+    assert offset_metadata.stores_with_rows(metadata, remaining.state) == {(names[0], 1)}
     plain = json.dumps(metadata[partition])  # as an earlier version has committed it
     assert offset_metadata.decoded({partition: (5, plain)}) == metadata
 
 
 def test_more_stores_than_fit_are_refused_before_anything_is_read():
-    state = StateManager(cast(Any, None), {}, lambda store: f"app-{store}-changelog")
-    names = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(100)]
-    state.logs.update({name: cast(Any, SimpleNamespace(signature=name[:8])) for name in names})
-    outputs = [Output("tick", name, None, cast(Any, None)) for name in names]
+    context = state_of([hashlib.sha256(str(number).encode()).hexdigest() for number in range(100)])
     with pytest.raises(StreamsError, match=r"Sub-topology 3 has too many stores \(100\): .* where a broker takes 4096"):
-        offset_metadata.require_fits(3, Context(state, outputs=outputs))
+        offset_metadata.require_fits(3, context)

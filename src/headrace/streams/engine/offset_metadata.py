@@ -68,7 +68,7 @@ def _text(fields: Mapping[str, Any]) -> str:
 
 def require_fits(subtopology: int, context: Context) -> None:
     """Raise StreamsError if the metadata of a sub-topology can become longer than a broker takes. context: its plan."""
-    state, nodes = context.state, sorted({output.name for output in context.outputs if output.kind == "tick"})
+    state, nodes = context.state, sorted(_nodes_with_time(context))
     # Times that have nothing in common, of all operators; all stores have rows and are filled again.
     stream_times = {node: {0: 10**12 + zlib.crc32(node.encode()) * 1000} for node in nodes}
     written = {(name, 0) for name in (*state.logs, *state.repartition_sources)}
@@ -79,6 +79,10 @@ def require_fits(subtopology: int, context: Context) -> None:
             f"offsets, and would take up to {length} characters, where a broker takes {_MAX_LENGTH} (offset.metadata.max.bytes). "
             "Divide it into several applications, or with repartition() into several sub-topologies."
         )
+
+
+def _nodes_with_time(context: Context) -> set[str]:
+    return {output.name for output in context.outputs if output.kind == "tick"}
 
 
 def batch_number(metadata: OffsetMetadata) -> int:
@@ -123,9 +127,13 @@ def require_filled(metadata: OffsetMetadata, state: StateManager) -> None:
         )
 
 
-def stores_with_rows(metadata: OffsetMetadata) -> set[tuple[str, int]]:
-    """The stores and partitions whose changelogs have rows, as `StateManager.stores_written` returns them."""
-    return {(store, p) for (_, p), fields in metadata.items() for store in fields.get("w", ())}
+def stores_with_rows(metadata: OffsetMetadata, state: StateManager) -> set[tuple[str, int]]:
+    """The stores and partitions whose changelogs have rows, as `StateManager.stores_written` returns them.
+
+    Stores of earlier topologies are left out: they would be committed for ever, and `require_fits` does not know them.
+    """
+    present = {*state.logs, *state.repartition_sources}
+    return {(store, p) for (_, p), fields in metadata.items() for store in fields.get("w", ()) if store in present}
 
 
 def stream_times_after(before: StreamTimes, latest: Iterable[tuple[str, int, int]]) -> StreamTimes:
@@ -137,12 +145,14 @@ def stream_times_after(before: StreamTimes, latest: Iterable[tuple[str, int, int
     return by_node
 
 
-def stream_times(metadata: OffsetMetadata) -> StreamTimes:
-    """The stream times, by operator and partition."""
-    by_node: StreamTimes = {}
+def stream_times(metadata: OffsetMetadata, context: Context) -> StreamTimes:
+    """The stream times, by operator and partition, of operators in a plan: those of earlier topologies are left out, too."""
+    present, by_node = _nodes_with_time(context), StreamTimes()
     for (_, partition), fields in metadata.items():
         times = fields.get("c")
         for node, at in (times if isinstance(times, dict) else {}).items():
+            if node not in present:
+                continue
             node_times = by_node.setdefault(node, {})
             node_times[partition] = max(int(at), node_times.get(partition, -1))
     return by_node

@@ -98,12 +98,13 @@ class StreamTask:
         self.positions = first | {partition: offset for partition, (offset, _) in committed.items()}
         self.number, self._unfinished = offset_metadata.batch_number(metadata), {}
         self._pending = {p: (self.positions[p], int(fields["to"])) for p, fields in metadata.items() if "to" in fields}
-        self.state.set_stream_times(offset_metadata.stream_times(metadata))
+        assert self._context is not None
+        self.state.set_stream_times(offset_metadata.stream_times(metadata, self._context))
         offset_metadata.require_filled(metadata, self.state)
         offset_metadata.require_same_stores(metadata, self.state.signatures())
         stores = StoreRestore(self.state, self.cluster, self.partitions)
         pending = {p: self.number for _, p in self._pending}
-        self._written = offset_metadata.stores_with_rows(metadata)
+        self._written = offset_metadata.stores_with_rows(metadata, self.state)
         stores.from_changelogs(pending, self._written, lambda topic, rows: bool(committed) or self._holds_state(topic, rows))
         self._ends = self._check_positions(restoring=True)
         for store, topic in self.source_changelogs.items():
