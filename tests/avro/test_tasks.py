@@ -141,7 +141,7 @@ def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
     uses = cast("Any", plan.converters.value).uses.all()
     assert ("t", "t-value") in {(use.topic, use.subject) for use in uses}  # no topic for those that came many at once
     assert commits[-1] == ends | {("t", 2): 7}
-    assert {key: end for commit in commits[:-1] for key, end in commit.items()} == {("t", 0): 4, ("t", 1): 4 - sizes[-1]}
+    assert {key: end for commit in commits[:-1] for key, end in commit.items()} == {("t", 0): 4}  # the last commit has the rest
     assert [(event.read, event.written) for event in counted if isinstance(event, Batch)] == [(n, n) for n in sizes]
 
 
