@@ -76,7 +76,7 @@ class FeedRun:
         self.batch_bytes = batch_bytes
         self._handle: Handle | None = None
         self._deadline: float | None = None
-        self._reserve_s = _GIVE_UP_S
+        self._end_by = float("inf")
         self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
         self._outdated, self._ended = False, True
         self.batches = 0
@@ -110,8 +110,8 @@ class FeedRun:
 
         Returns at once.
         """
-        self._reserve_s = min(_GIVE_UP_S, timeout_s / 2)
-        self._deadline = time.monotonic() + timeout_s - self._reserve_s
+        self._end_by = time.monotonic() + timeout_s
+        self._deadline = self._end_by - min(_GIVE_UP_S, timeout_s / 2)
         self._wake()
 
     def cut_off(self) -> None:
@@ -364,7 +364,7 @@ class FeedRun:
         if not self._ended:
             log.info("task.stop.unfinished", in_flight_bytes=self._counts.in_flight)
             handle.give_up()
-        until = time.monotonic() + _GIVE_UP_S if self._deadline is None else self._deadline + self._reserve_s
+        until = min(time.monotonic() + _GIVE_UP_S, self._end_by)
         while not self._ended and (left := until - time.monotonic()) > 0:
             self._drain(handle, left)
         self._ended = True  # nothing more is expected of it
