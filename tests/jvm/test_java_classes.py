@@ -42,4 +42,4 @@ def test_a_java_class_does_as_its_cases_say(cases: str, class_path: str) -> None
     command = [str(find_java().program), "-cp", class_path, "io.headrace.Cases", cases]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert len(ran.stdout.splitlines()) >= 2
+    assert len(ran.stdout.splitlines()) >= 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,6 +74,11 @@ def redact_line(_logger: object, _method: str, line: str) -> str:
 def is_maskable(text: str) -> bool:
     """Whether a secret can be replaced where it stands: one that is short, or a word of options, is part of other texts."""
     return len(text) >= _SHORTEST and text.lower() not in _WORDS
+
+
+def maskable(secrets: Iterable[str]) -> list[str]:
+    """The secrets that are `is_maskable`, the longest first: a shorter one may be a part of it."""
+    return sorted(filter(is_maskable, set(secrets)), key=len, reverse=True)
 
 
 @contextmanager

@@ -99,8 +99,7 @@ class Admin:
 
     def find(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
         """Describe those of these topics that exist and that this principal may describe."""
-        topics = self._describe(list(names), timeout_s)
-        return {name: info for name, info in topics.items() if isinstance(info, TopicInfo)}
+        return {name: info for name, info in self.described(names, timeout_s).items() if info is not None}
 
     def described(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo | None]:
         """Describe topics, None for one that does not exist; those that this principal may not describe are left out."""

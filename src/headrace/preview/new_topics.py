@@ -70,7 +70,7 @@ def _planned(preview: Preview, spark: Callable[[], object]) -> dict[str, Any]:
     # A topic that the listing lacks may be one that this principal may not describe.
     existing = {**counts, **existing_topics(missing[:_MOST], lambda: admin)}
     to_create = {name: topic_of[name] for name in shown if name in topic_of and existing.get(name) is None}
-    copies = _copies(preview.config, to_create, sources, existing, targets) if mirror else {}
+    copies = _copies(preview.config, to_create, sources, existing, targets) if to_create else {}
     topics = [copies.get(name) or destination(name, plan.creation, existing) for name in shown]
     return _answer(topics, more=len(names) - len(shown))
 

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import httpx
 
-from headrace.config.redaction import is_maskable
+from headrace.config.redaction import maskable
 from headrace.config.secrets import HIDDEN, Secrets
 from headrace.config.types import Password
 from headrace.errors import ConfigError
@@ -63,7 +63,7 @@ class RegistrySettings:
             with suppress(ValueError):
                 login = base64.b64decode(credentials, validate=True).decode()
                 texts |= {login, login.partition(":")[2]}
-        return tuple(sorted(filter(is_maskable, texts), key=len, reverse=True))
+        return tuple(maskable(texts))
 
 
 def registry_settings(config: RegistryConfig) -> RegistrySettings:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Password
-from headrace.config.redaction import is_maskable
+from headrace.config.redaction import maskable
 from headrace.errors import ConnectError
 from headrace.jvm.jars import connect_classpath
 from headrace.jvm.output import hide
@@ -35,11 +35,6 @@ log = structlog.get_logger(__name__)
 _EVENT_WAIT_MS = 10_000
 _THREADS = 8
 _CACHE_S = 1.0
-
-
-def maskable(secrets: Iterable[str]) -> list[str]:
-    """The secrets, the longest first, without those that are parts of other words (`is_maskable`)."""
-    return sorted(filter(is_maskable, set(secrets)), key=len, reverse=True)
 
 
 class PluginError(ConnectError):

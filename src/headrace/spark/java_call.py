@@ -9,7 +9,8 @@ from typing import Any
 
 import structlog
 
-from headrace.spark.connect_host import ConnectHost, hiding, maskable
+from headrace.config.redaction import maskable
+from headrace.spark.connect_host import ConnectHost, hiding
 from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)

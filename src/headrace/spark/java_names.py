@@ -1,6 +1,6 @@
 """Names of the JVM that PySpark looks up for every function of a column are looked up once.
 
-Py4J asks the JVM at each mention of a class, and of a static method of it: two requests of three where a plan is made.
+Py4J asks the JVM at each mention of a class, and of a static method of it: two of the three requests of such a call.
 """
 
 from __future__ import annotations

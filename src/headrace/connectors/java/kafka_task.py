@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import structlog
 
+from headrace.config.redaction import maskable
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients, HostedState, HostedTask
-from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding, maskable
+from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)

@@ -310,7 +310,7 @@ class StreamTask:
     def _job(self) -> Any:
         """The job of a batch: planned once, unless it has functions of the present time, which planning fixes."""
         if self._program_job is None or self.state.runtime.volatile:
-            if self._program_job is not None or self.state.runtime.volatile:  # `prepare` may have been long ago, before a restore
+            if self.state.runtime.volatile:  # `prepare` may have been long ago, before a restore
                 self._context = self._planned()
             assert self._context is not None
             self._program_job = self.state.runtime.program(self._context.outputs)
