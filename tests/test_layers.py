@@ -8,8 +8,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
-    "errors", "background", "retry", "plugins", "plugin_metrics", "config", "record", "values", "jvm", "kafka", "spark",
-    "registry", "avro", "json_schema", "protobuf", "connect_config",
+    "errors", "background", "retry", "plugins", "plugin_metrics", "config", "record", "sql_functions", "values", "jvm", "kafka",
+    "spark", "registry", "avro", "json_schema", "protobuf", "connect_config",
     "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "dead_letters", "cluster", "rest",
     "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "error_pages",
     "metric_pages", "reference_pages", "docs_pages",

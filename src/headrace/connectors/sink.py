@@ -16,6 +16,7 @@ from headrace.converters.base import Writers
 from headrace.kafka.positions import summary
 from headrace.plugins import Kind
 from headrace.spark.destination_topic import DestinationTopic
+from headrace.sql_functions import F
 from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class SinkBatch:
 
         ends: by original topic and partition, the offset after the last one written, as stored from `offsets` of earlier batches.
         """
-        from pyspark.sql import functions as F
-
         done = F.lit(False)
         for (topic, partition), end in ends.items():
             first, _ = self.offsets.get((topic, partition), (end, end))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.kafka.admin import Admin
 from headrace.record import RecordColumns
 from headrace.spark.kafka import producer_columns, write
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,8 +45,6 @@ def load(spark: SparkSession, bootstrap: str, table: DemoTable) -> None:
 
 
 def _record(table: DemoTable, frame: DataFrame) -> RecordColumns:
-    from pyspark.sql import functions as F
-
     header = F.struct(F.lit("table").alias("key"), F.lit(table.name).cast("binary").alias("value"))
     return RecordColumns(
         topic=F.lit(table.name),

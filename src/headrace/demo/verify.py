@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,8 +21,6 @@ class Checksum:
 
 def checksum(spark: SparkSession, bootstrap: str, topic: str) -> Checksum:
     """Read a whole topic with Spark and add up xxhash64(key, value, headers, timestamp) of its records."""
-    from pyspark.sql import functions as F
-
     frame = (
         spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
         .option("startingOffsets", "earliest").option("endingOffsets", "latest").option("includeHeaders", "true").load()

@@ -10,6 +10,7 @@ from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
 from headrace.predicates.sql import boolean
+from headrace.sql_functions import F
 from headrace.values.columns import NAMES, Columns
 from headrace.values.expressions import Expression, evaluate
 
@@ -52,8 +53,6 @@ class ColumnPredicateStage(Predicate):
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the user's Column is true."""
-        from pyspark.sql import functions as F
-
         column = self.user.test(Columns(*(F.col(name) for name in NAMES)))
         expression = Expression(self.prefix + "type", type(self.user).__qualname__, column, fit=boolean)
         return f"coalesce({evaluate(record, {'test': expression})['test'].sql}, false)"

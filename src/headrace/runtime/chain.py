@@ -18,6 +18,7 @@ from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.tolerance import KEY_TYPE, RECORD_TOPIC, VALUE_TYPE, Tolerance, letter_headers, report
 from headrace.spark import plane
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
+from headrace.sql_functions import F
 from headrace.transforms.chain import IN_FAILURE, INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.record import append_header
@@ -86,8 +87,6 @@ class TaskChain:
 
     def incoming(self, frame: DataFrame) -> DataFrame:
         """The source's frame with the columns of INPUT, one for each part of the origin, and perhaps IN_FAILURE."""
-        from pyspark.sql import functions as F
-
         record = self._record
         timestamp = F.expr("bigint(NULL)") if record.timestamp is None else F.unix_millis(record.timestamp)
         partition = F.expr("int(NULL)") if record.partition is None else record.partition

@@ -22,6 +22,7 @@ from headrace.runtime.plan import TaskPlan
 from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import routing
 from headrace.spark.kafka import read_batch
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,8 +79,6 @@ class FeedBatches:
 
     def _read(self, spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
         """The records of these ranges, with the columns that `FeedSource.record` takes."""
-        from pyspark.sql import functions as F
-
         read = self._source.read_batch
         frame = read(spark, ranges) if read else read_batch(spark, self._source.consumer, ranges)
         names = {topic: self._source.destination(topic) for topic, _ in sorted(ranges)}

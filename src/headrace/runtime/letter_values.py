@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.values.sql import Sql, call, lit
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def as_bytes(column: Sql, kind: str | DataType) -> Sql:
 
 def from_bytes(data: Column, type_: DataType) -> Column:
     """The column of this type that `as_bytes` has encoded. Spark refuses maps whose keys are not text."""
-    from pyspark.sql import functions as F
-
     name = type_.simpleString()
     if name == "binary":
         return data

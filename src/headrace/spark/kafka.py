@@ -20,6 +20,7 @@ from headrace.kafka.groups import Partition
 from headrace.kafka.positions import by_topic
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.spark.plane import in_driver
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -107,8 +108,6 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
 
 def producer_columns(record: RecordColumns) -> list[Column]:
     """The columns of Spark's Kafka sink, the timestamp as the last header, then the origin's (which the sink ignores)."""
-    from pyspark.sql import functions as F
-
     empty = F.expr(f"cast(array() as {HEADERS_TYPE})")
     headers = empty if record.headers is None else F.coalesce(record.headers, empty)
     if record.timestamp is not None:

@@ -14,6 +14,7 @@ from headrace.errors import ConnectError
 from headrace.kafka.failures import kafka_failure
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER, origin_columns
 from headrace.spark.reports import reports, text_of
+from headrace.sql_functions import F
 from headrace.values.sql import call, lit, quoted
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
     """
     if not limits:
         return frame
-    from pyspark.sql import functions as F
-
     # Only expressions that Spark compiles: an aggregation of the headers would slow down every record.
     size = "concat(coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0), ' bytes of key and value')"
     origins = [f"concat({lit(_origin(c) + '=')}, coalesce(string({quoted(c)}), 'null'))" for c in origin_columns(frame)]
@@ -52,8 +51,6 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
 
 def _limit(limits: Mapping[str, int]) -> Column:
     """The limit of the record's topic; without comparisons of names if all topics have the same limit."""
-    from pyspark.sql import functions as F
-
     column = F.lit(2**31 - 1)
     if len(set(limits.values())) == 1:
         return F.lit(next(iter(limits.values())))
@@ -73,8 +70,6 @@ def record_named_in(error: BaseException) -> LargeRecord | None:
 
 def largest(frame: DataFrame) -> LargeRecord:
     """The largest record of a batch, probably the one that a broker has refused. Reads the batch."""
-    from pyspark.sql import functions as F
-
     own_headers = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
     headers = F.aggregate(own_headers, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
     size = _bytes("key") + _bytes("value") + headers
@@ -95,8 +90,6 @@ def too_large(record: LargeRecord, words: str = _REFUSAL) -> ConnectError:
 
 
 def _bytes(column: Column | str) -> Column:
-    from pyspark.sql import functions as F
-
     return F.coalesce(F.octet_length(column), F.lit(0))
 
 

@@ -10,6 +10,7 @@ from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.kafka import write
+from headrace.sql_functions import F
 from headrace.values.scope import filter_here
 from headrace.values.sql import lit
 
@@ -56,8 +57,6 @@ class TopicWriter:
         moved = sorted(t for t, description in self.descriptions.items() if counts.get(t) != description.partitions)
         if not moved:
             return frame
-        from pyspark.sql import functions as F
-
         return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
 
     def write(self, frame: DataFrame, summary: str, way: Way = write) -> None:
@@ -113,8 +112,6 @@ def topics_in(frame: DataFrame, among: Iterable[str] | None = None) -> set[str]:
 
 
 def _distinct(frame: DataFrame) -> set[str]:
-    from pyspark.sql import functions as F
-
     # One row from each partition to one task; `distinct` would make 200 of them (a stream's session plans no adaptive ones).
     row: Any = frame.agg(F.collect_set("topic").alias("topics")).first()
     return set(row["topics"])

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -39,8 +41,6 @@ def without_headers(row: bytes) -> bytes:
 
 def without_headers_column(row: Column) -> Column:
     """The same in Spark."""
-    from pyspark.sql import functions as F
-
     length = F.call_function("headrace_bytes_long", F.substr(row, F.lit(1), F.lit(4))).cast("int")
     return F.substr(row, length + F.lit(5), F.length(row) - length - F.lit(4))
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from headrace.errors import ConfigError
+from headrace.sql_functions import F
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_transform import UserTransform
 from headrace.values import results
@@ -64,8 +65,6 @@ class ArrowTransformation(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Transform the part by the user's `apply`, in Python processes of the executors."""
-        from pyspark.sql import functions as F
-
         if find_spec("pyarrow") is None:
             raise ConfigError(f"{type(self.user).__qualname__} needs the package pyarrow: pip install 'headrace[arrow]'")
         context, target, name = record.context, self.user.target, type(self.user).__qualname__

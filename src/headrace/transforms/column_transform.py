@@ -9,6 +9,7 @@ from headrace.config import Config
 from headrace.errors import ConfigError
 from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
+from headrace.sql_functions import F
 from headrace.transforms.base import Transformation
 from headrace.transforms.record_parts import PARTS, fit_to, with_parts
 from headrace.values.columns import NAMES, Columns
@@ -66,8 +67,6 @@ class ColumnTransformation(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Set the parts for which the user's class has returned another Column."""
-        from pyspark.sql import functions as F
-
         name = type(self.user).__qualname__
         old = Columns(*(F.col(column) for column in NAMES))
         new = self.user.apply(old)

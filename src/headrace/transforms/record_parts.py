@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import ConfigError
+from headrace.sql_functions import F
 from headrace.values import results
 from headrace.values.kinds import JAVA
 from headrace.values.record import open_struct, struct
@@ -51,7 +52,6 @@ def _partition(column: Column, type_: DataType) -> Column:
 
 
 def _timestamp(column: Column, type_: DataType) -> Column:
-    from pyspark.sql import functions as F
     from pyspark.sql.types import DateType, IntegralType, NullType, TimestampNTZType, TimestampType
 
     if isinstance(type_, (IntegralType, NullType)):
@@ -62,7 +62,6 @@ def _timestamp(column: Column, type_: DataType) -> Column:
 
 
 def _headers(column: Column, type_: DataType) -> Column:
-    from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, BinaryType, MapType, NullType, StringType, StructType
 
     element = type_.elementType if isinstance(type_, ArrayType) else None

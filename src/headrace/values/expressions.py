@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError
+from headrace.sql_functions import F
 from headrace.values.columns import expression, types
 from headrace.values.sql import Sql, all_of, lit
 
@@ -35,7 +36,6 @@ class Expression:
     def to_column(self) -> Column:
         """The expression as a Column. Raises ConfigError if the SQL text cannot be read."""
         from pyspark.errors import PySparkException
-        from pyspark.sql import functions as F
 
         try:
             return F.expr(self.text) if self.column is None else self.column
@@ -60,7 +60,6 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
 
     Raises ConfigError for an expression that Spark does not accept, or that is not about one record.
     """
-    from pyspark.sql import functions as F
     from pyspark.sql.types import NullType
 
     context, types_by_name = record.context, types(record)

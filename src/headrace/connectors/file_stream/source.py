@@ -17,6 +17,7 @@ from headrace.errors import ConnectError
 from headrace.kafka.groups import Partition
 from headrace.plugins import Kind, plugin
 from headrace.record import RecordColumns
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,8 +130,6 @@ def _end_of_lines(path: Path, begin: int) -> int:
 
 
 def _record(frame: DataFrame) -> RecordColumns:
-    from pyspark.sql import functions as F
-
     return RecordColumns(
         topic=frame["destination"],
         key=F.lit(None).cast("binary"),
@@ -144,8 +143,6 @@ def _record(frame: DataFrame) -> RecordColumns:
 
 def _read_batch(spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
     """The lines between two bytes of a file, with the columns of a lane that `_record` takes."""
-    from pyspark.sql import functions as F
-
     (((path, _), (begin, end)),) = ranges.items()
     content = F.substring("content", begin + 1, end - begin)
     lines = F.call_function("headrace_lines", content, F.lit(begin).cast("bigint"))

@@ -28,6 +28,7 @@ from headrace.connectors.java.kafka_task import JavaTask, OfConnector
 from headrace.errors import ConnectError
 from headrace.record import RecordColumns
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,8 +210,6 @@ class JavaPolledTask(OfConnector, HostedPoll):
         return reader.option("from", cut["from"]).option("to", cut["to"]).option("carried", carried).load()
 
     def _record(self) -> RecordColumns:
-        from pyspark.sql import functions as F
-
         return RecordColumns(
             topic=F.col("topic"),
             key=F.col("key"),

@@ -20,6 +20,7 @@ from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.spark.destination_topic import DestinationTopic, look_up
 from headrace.spark.kafka import producer_columns
 from headrace.spark.topic_writer import TopicWriter, topics_in
+from headrace.sql_functions import F
 from headrace.values.sql import lit
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ class KafkaSinkTask(SinkTask):
         self._writer.write(self._writer.place(frame, counts if mode == "auto" else None), batch.summary)
 
     def _frame(self, frame: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as F
-
         record = RecordColumns(
             topic=F.concat(F.lit(self._config.destination_topics_prefix), frame["topic"]),
             key=frame["key"],

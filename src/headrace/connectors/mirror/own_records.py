@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.connectors.base import Poll, Progress
 from headrace.record import RecordColumns
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,8 +25,6 @@ class OwnRecords(Protocol):
 
 def poll(spark: SparkSession, topic: str, records: Sequence[tuple[dict[str, Any], OwnRecords]], now_ms: int) -> Poll:
     """A batch for partition 0 of a topic: each record with its source partition, whose offset is always 0, and a timestamp."""
-    from pyspark.sql import functions as F
-
     rows = ", ".join(f"(X'{record.key().hex()}', X'{record.value().hex()}')" for _, record in records)
     frame = spark.sql(f"SELECT key, value FROM VALUES {rows} AS records(key, value)")
     record = RecordColumns(

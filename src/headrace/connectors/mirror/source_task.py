@@ -26,6 +26,7 @@ from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
 from headrace.record import HEADERS_TYPE, RecordColumns
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -164,14 +165,10 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
 def _was_in_target(headers: Column, target: str) -> Column:
     """Whether a record has been in the target cluster, by its headers."""
-    from pyspark.sql import functions as F
-
     was_in_target = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
     return F.coalesce(was_in_target, F.lit(False))
 
 
 def _with_provenance(headers: Column, source: str) -> Column:
-    from pyspark.sql import functions as F
-
     hop = F.array(F.struct(F.lit(PROVENANCE).alias("key"), F.lit(source).cast("binary").alias("value")))
     return F.concat(F.coalesce(headers, F.expr(f"cast(array() as {HEADERS_TYPE})")), hop.cast(HEADERS_TYPE))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.connectors.spark_sink.rows import keyed_columns
 from headrace.errors import ConfigError
+from headrace.sql_functions import F, Window
 from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ def _table(spark: Any, empty: DataFrame, path: str, config: SparkSinkConfig) -> 
 
 def _last(records: DataFrame, columns: Mapping[str, Any], keys: list[str], config: SparkSinkConfig) -> DataFrame:
     """The last record of each key; those without value are deletes, or left out."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     deleted = records["value"].isNull()
     remaining = records if config.delete_enabled else records.where(~deleted)
     order = Window.partitionBy(*(columns[key] for key in keys)).orderBy(F.desc("offset"), F.desc("original_partition"))

@@ -15,6 +15,7 @@ from headrace.connectors.spark_sink.rows import keyed_columns
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError
 from headrace.spark.jdbc import Database
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,8 +49,6 @@ class JdbcSinkTask(SparkSinkTask):
                 transaction.execute(statement)
 
     def _stage_columns(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
-        from pyspark.sql import functions as F
-
         deleted = records["value"].isNull()
         remaining = records if self._config.delete_enabled else records.where(~deleted)
         order = {PARTITION: records["original_partition"], OFFSET: records["offset"], DELETED: F.when(deleted, 1).otherwise(0)}

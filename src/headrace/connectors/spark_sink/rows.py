@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.errors import ConfigError
+from headrace.sql_functions import F
 from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def part_columns(records: DataFrame, part: str) -> dict[str, Column]:
 
 def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
     """`metadata.columns` by their names in the table."""
-    from pyspark.sql import functions as F
-
     places = {
         "topic": F.col("original_topic"),
         "partition": F.col("original_partition"),

@@ -14,6 +14,7 @@ from headrace.connectors.spark_sink.rows import rows
 from headrace.converters.base import Writers
 from headrace.errors import HeadraceError
 from headrace.spark import formats
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,8 +57,6 @@ class SparkSinkTask(SinkTask):
                 yield topic_records, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
 
     def _topics(self, batch: SinkBatch) -> list[str]:
-        from pyspark.sql import functions as F
-
         row: Any = batch.frame.agg(F.collect_set("topic")).first()
         return row[0]
 

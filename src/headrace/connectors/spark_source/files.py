@@ -10,6 +10,7 @@ import structlog
 from headrace.connectors.base import Poll, PollingSourceTask, Props, SourcePartition, StoredOffsets
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.reading import DataSource
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,8 +49,6 @@ class FilesTask(PollingSourceTask):
             return self._poll(spark, files, {"modified": modified, "path": last})
 
     def _poll(self, spark: SparkSession, files: list[tuple[int, str]], offset: dict[str, Any]) -> Poll:
-        from pyspark.sql import functions as F
-
         reader = self._reading.reader(spark, without=("path", "pathglobfilter"))
         # These are names of files, whatever signs are in them.
         reader = reader.option("__globPaths__", "false")

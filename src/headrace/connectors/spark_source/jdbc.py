@@ -16,6 +16,7 @@ from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.jdbc_position import Growth, JdbcPosition
 from headrace.connectors.spark_source.reading import DataSource
 from headrace.spark.jdbc import Database
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,8 +73,6 @@ class JdbcTask(PollingSourceTask):
 
     def _end(self, database: Database, growth: Growth, begin: JdbcPosition) -> JdbcPosition | None:
         """The position of the last row of the batch that begins after `begin`; None if there is no row."""
-        from pyspark.sql import functions as F
-
         condition = growth.after(begin)
         if growth.time is not None:
             condition += f" AND {growth.time} < {self._latest(database)}"

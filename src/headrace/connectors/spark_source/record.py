@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.errors import ConfigError
 from headrace.record import RecordColumns
+from headrace.sql_functions import F
 from headrace.values.results import schema_of
 from headrace.values.sql import quoted
 
@@ -21,8 +22,6 @@ OWN = "headrace_"
 
 def record(frame: DataFrame, config: SparkSourceConfig, origin: Mapping[str, Column]) -> RecordColumns:
     """The record that a row is. Raises ConfigError for columns that are not there, or that Connect has no type for."""
-    from pyspark.sql import functions as F
-
     topic = F.lit(config.topic) if config.topic else _expression(frame, config)
     names = config.value_columns or (["value"] if config.format.lower() == "text" else [])
     every = [name for name in frame.columns if not name.lower().startswith(OWN)]
@@ -40,7 +39,6 @@ def destination(topic: str) -> str:
 
 def _expression(frame: DataFrame, config: SparkSourceConfig) -> Column:
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
 
     column = F.expr(str(config.topic_expression)).cast("string")
     try:
@@ -53,8 +51,6 @@ def _expression(frame: DataFrame, config: SparkSourceConfig) -> Column:
 
 def _part(frame: DataFrame, names: Sequence[str], option: str, bare: bool) -> tuple[Column, DataType]:
     """One column, or a struct of them, and its type."""
-    from pyspark.sql import functions as F
-
     have = {name.lower(): name for name in frame.columns}
     missing = [name for name in names if name.lower() not in have]
     if missing:
@@ -68,7 +64,6 @@ def _part(frame: DataFrame, names: Sequence[str], option: str, bare: bool) -> tu
 
 def plain(frame: DataFrame, name: str) -> Column:
     """A column in a type that Connect has: VARIANT as its JSON text, times without a zone in the session's, void as text."""
-    from pyspark.sql import functions as F
     from pyspark.sql.types import NullType, TimestampNTZType, VariantType
 
     column, type_ = F.col(quoted(name)), frame.schema[name].dataType

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.flows import AggregationInput
 from headrace.streams.engine.registry_formats import with_schema_lookup
@@ -131,8 +132,6 @@ class BatchRanges:
         return pieces
 
     def _times(self, ranges: Ranges, size: int) -> DataFrame:
-        from pyspark.sql import functions as F
-
         frames = []
         for i, source in enumerate(self.sources):
             for topic in self.topics[source.name]:

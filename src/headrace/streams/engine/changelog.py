@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS
 from headrace.streams.engine.layout import Layout
@@ -73,8 +74,6 @@ class Changelog:
 
         rows: the columns of the layout, v, t, and `ov`, `ot` of the previous row if known, or its bytes as `old`.
         """
-        from pyspark.sql import functions as F
-
         value = self.stored(formats.encoded(self.value_serde, F.col("v"), self.layout.value, self.what))
         old = F.col("old") if "old" in rows.columns else F.lit(None).cast("binary")
         if "ov" in rows.columns:
@@ -89,8 +88,6 @@ class Changelog:
 
         stored: p, key, and `value` with the time in front of it.
         """
-        from pyspark.sql import functions as F
-
         topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS).alias("headers")
         time = F.call_function("headrace_bytes_long", F.substr("value", F.lit(1), F.lit(8)))
         value = F.substr("value", F.lit(9), F.length("value") - F.lit(8))
@@ -106,8 +103,6 @@ class Changelog:
         log: the records, columns partition, offset, key, value, headers, t; pending: the number of the interrupted batch, by
         partition.
         """
-        from pyspark.sql import functions as F
-
         number = F.call_function("headrace_bytes_long", _header(BATCH))
         cut_off = F.lit(False)
         for partition, batch in pending.items():
@@ -126,16 +121,12 @@ class Changelog:
 
     def stored(self, value: Column) -> Column:
         """The value of a row in the store, from the bytes that the value serde writes."""
-        from pyspark.sql import functions as F
-
         if not self.versioned:
             return value
         return F.when(value.isNull(), F.lit(_GONE)).otherwise(F.concat(F.lit(_THERE), value))
 
     def body(self, value: Column) -> Column:
         """The bytes that the value serde reads, from the value of a row in the store."""
-        from pyspark.sql import functions as F
-
         if self.store.with_headers:
             return without_headers_column(value)
         if not self.versioned:
@@ -144,8 +135,6 @@ class Changelog:
 
     def key(self, columns: Mapping[str, Column], *, whole: bool = True) -> Column:
         """The bytes of a key. columns: by the names of the layout; whole: with the window, session or version time."""
-        from pyspark.sql import functions as F
-
         name, kind = self.layout.keys[0]
         parts = [formats.encoded(self.key_serde, columns[name].cast(kind), kind, f"key of store {self.store.name}")]
         for tail, width in self.tail() if whole else ():
@@ -155,8 +144,6 @@ class Changelog:
 
     def keys(self, key: Column) -> list[tuple[str, Column]]:
         """The columns of a key, by their names, from its bytes."""
-        from pyspark.sql import functions as F
-
         tail = self.tail()
         length = F.length(key) - self.tail_bytes
         name, kind = self.layout.keys[0]
@@ -180,8 +167,6 @@ class Changelog:
         return sum(width for _, width in self.tail())
 
     def _checked_key(self) -> Column:
-        from pyspark.sql import functions as F
-
         kind = self.layout.keys[0][1]
         length = F.length("key") - F.lit(self.tail_bytes)
         bad = formats.decoded(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind)[1]
@@ -189,8 +174,6 @@ class Changelog:
 
     def _checked(self, source: Column, bad: Column, what: str) -> Column:
         """The bytes, or an error if this store's serde cannot read them."""
-        from pyspark.sql import functions as F
-
         serde = self.key_serde if what == "key" else self.value_serde
         sentence = (
             f"The changelog {self.topic} holds a {what} that the {serde.name} serde cannot read: was it written by another "
@@ -201,7 +184,5 @@ class Changelog:
 
 def _header(name: str) -> Column:
     """The value of the last header of a name, NULL if there is none."""
-    from pyspark.sql import functions as F
-
     matching = F.filter(F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})")), lambda header: header["key"] == name)
     return F.try_element_at(matching, F.lit(-1))["value"]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine.flows import Changes, Flow, Records
 from headrace.streams.nodes import Node
 
@@ -52,8 +53,6 @@ def with_child_number(flow: Flow, number: int) -> Flow:
 
 
 def _behind(frame: DataFrame, column: str, number: int) -> DataFrame:
-    from pyspark.sql import functions as F
-
     return frame.withColumn(column, F.concat(column, F.array(F.lit(number).cast("bigint"))))
 
 

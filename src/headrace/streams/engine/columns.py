@@ -12,6 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -32,15 +33,12 @@ def union(frames: Iterable[DataFrame]) -> DataFrame:
 
 def null(kind: DataType) -> Column:
     """NULL of a type."""
-    from pyspark.sql import functions as F
-
     return F.lit(None).cast(kind)
 
 
 def column(value: Any) -> Column:
     """The result of a user's function as a Column: Python values become literals."""
     from pyspark.sql import Column
-    from pyspark.sql import functions as F
 
     return value if isinstance(value, Column) else F.lit(value)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.layout import Layout
@@ -152,8 +153,6 @@ class Context:
 
     def stream_time(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""
-        from pyspark.sql import functions as F
-
         return F.call_function("headrace_stream_time", F.lit(self.state.runtime.id), F.lit(node), F.col("p").cast("int"))
 
     def advance_stream_time(self, node: str, times: DataFrame, *stores: str) -> None:

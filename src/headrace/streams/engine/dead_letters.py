@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import HEADERS
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ _EXCEPTION = "org.apache.kafka.common.errors.SerializationException"
 
 def unreadable(records: DataFrame, topic: str) -> DataFrame:
     """Records that cannot be deserialized, for the dead letter topic. records: columns of `source.RAW`, and `reason`."""
-    from pyspark.sql import functions as F
-
     # No exception was thrown, so there are no frames: the first line of a Java stack trace is all of it.
     trace = F.concat(F.lit(f"{_EXCEPTION}: "), F.col("reason"))
     return _letters(records, topic, (F.lit(_EXCEPTION), F.col("reason"), trace))
@@ -26,16 +25,12 @@ def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:
     """A record that cannot be processed, for the dead letter topic. runtime: the id of the one whose `set_dead_letter_cause`
     says why.
     """
-    from pyspark.sql import functions as F
-
     failure_parts = [F.call_function("headrace_failure", F.lit(runtime), F.lit(part)) for part in range(3)]
     return _letters(records, topic, (failure_parts[0], failure_parts[1], failure_parts[2]))
 
 
 def _letters(records: DataFrame, topic: str, why: tuple[Column, Column, Column]) -> DataFrame:
     """Columns of `sinks.COLUMNS`. why: exception, message and stack trace."""
-    from pyspark.sql import functions as F
-
     record_headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
     error_headers = {
         "exception": why[0], "message": why[1], "stacktrace": why[2], "topic": F.col("topic"),
@@ -47,6 +42,4 @@ def _letters(records: DataFrame, topic: str, why: tuple[Column, Column, Column])
 
 
 def _header(name: str, value: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return F.struct(F.lit(_PREFIX + name).alias("key"), value.cast("binary").alias("value"))

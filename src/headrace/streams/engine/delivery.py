@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import ConnectError, HeadraceError
 from headrace.spark import failure
 from headrace.spark.kafka import TIMESTAMP_HEADER, write
+from headrace.sql_functions import F
 from headrace.streams.engine.changelog import BATCH
 from headrace.streams.engine.columns import HEADERS, union
 from headrace.streams.engine.source import Ranges
@@ -65,8 +66,6 @@ def write_failure(error: BaseException, inputs: Mapping[str, Ranges], skips: boo
 
 def with_record_headers(frame: DataFrame, number: int) -> DataFrame:
     """The columns that a producer takes, from `COLUMNS`: with the time as last header, and the batch's number in changelogs."""
-    from pyspark.sql import functions as F
-
     # As bytes, because a number would be part of the code that Spark compiles, again for every batch.
     batch = F.struct(F.lit(BATCH).alias("key"), F.lit(number.to_bytes(8, "big")).alias("value"))
     stamp = F.struct(F.lit(TIMESTAMP_HEADER).alias("key"), F.col("t").cast("string").cast("binary").alias("value"))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from headrace.sql_functions import F
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -30,8 +32,6 @@ class Records:
 
     def order(self) -> list[Column]:
         """The columns by which the records of a task are sorted."""
-        from pyspark.sql import functions as F
-
         return [F.col("o")[i] for i in range(self.depth)] if self.depth else [F.col("o")]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import apply, checked, column, null
 from headrace.streams.operations import Aggregation, Count, Fold, Reduce
@@ -43,8 +44,6 @@ def _type(frame: DataFrame, value: Column, node: str) -> DataType:
 
 
 def _col(name: str) -> Column:
-    from pyspark.sql import functions as F
-
     return F.col(name)
 
 
@@ -52,8 +51,6 @@ def aggregate_with(
     operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType, cast: bool = True
 ) -> Column:
     """The aggregate after one more value. before: NULL if there is none yet."""
-    from pyspark.sql import functions as F
-
     if isinstance(operation, Count):
         return F.coalesce(before, F.lit(0)) + F.lit(1)
     if isinstance(operation, Reduce):
@@ -66,15 +63,11 @@ def aggregate_with(
 
 def unchanged_by_null(new: Column, value: Column, before: Column) -> Column:
     """The aggregate after a value that may be NULL, as in windows: a function that returns NULL for it changes nothing."""
-    from pyspark.sql import functions as F
-
     return F.when(value.isNull(), F.coalesce(new, before)).otherwise(new)
 
 
 def aggregate_without(operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType) -> Column:
     """The aggregate of a table without an old value; NULL stays NULL."""
-    from pyspark.sql import functions as F
-
     if isinstance(operation, Count):
         return before - F.lit(1)
     subtractor = operation.subtractor
@@ -85,8 +78,6 @@ def aggregate_without(operation: Aggregation, node: str, key: Column, value: Col
 
 def merged(operation: Aggregation, node: str, key: Column, left: Column, right: Column, kind: DataType) -> Column:
     """Two sessions' aggregates as one; `left` is NULL before the first."""
-    from pyspark.sql import functions as F
-
     if isinstance(operation, Count):
         return F.coalesce(left, F.lit(0)) + right
     if isinstance(operation, Reduce):
@@ -101,8 +92,6 @@ def ordered(order: list[Column], values: Sequence[Column], kinds: Sequence[DataT
 
     kinds: the types of values that may be anything.
     """
-    from pyspark.sql import functions as F
-
     places = [expression.alias(f"_{i}") for i, expression in enumerate(order)]
     listed = F.collect_list(F.struct(*places, *values))
     if all(map(sortable, kinds)):

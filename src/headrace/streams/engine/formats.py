@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine.registry_formats import registry_format
 from headrace.streams.serdes import RegistrySerde, Serde, Serdes, WindowedSerde
 
@@ -60,8 +61,6 @@ def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple
     """The value of some bytes, and whether this serde cannot read them. kind: the type, where it is more precise than the
     serde's. For a serde with a registry: of an internal topic, which has no schemas; see `read` for others.
     """
-    from pyspark.sql import functions as F
-
     if isinstance(serde, WindowedSerde):
         return _windowed(serde, source)
     if isinstance(serde, RegistrySerde):
@@ -81,8 +80,6 @@ def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple
 
 def encoded(serde: Serde | None, value: Column, kind: DataType, what: str) -> Column:
     """The bytes of a value. what: its description, for the StreamsError if the serde cannot write this type."""
-    from pyspark.sql import functions as F
-
     serde = inferred(kind) if serde is None or isinstance(serde, RegistrySerde) else serde
     name = kind.simpleString()
     if isinstance(serde, WindowedSerde):
@@ -109,8 +106,6 @@ def read(raw: DataFrame, part: str, serde: Serde) -> tuple[DataFrame, Column, Co
 
     raw: columns topic, headers and `part`.
     """
-    from pyspark.sql import functions as F
-
     if not isinstance(serde, RegistrySerde):
         return raw, *decoded(serde, F.col(part))
     frame, value, bad = registry_format(serde, part).read(raw)
@@ -124,8 +119,6 @@ def written(
 
     topic: its full name, None if it depends on the record.
     """
-    from pyspark.sql import functions as F
-
     inner = serde.inner if isinstance(serde, WindowedSerde) else None
     if isinstance(inner, RegistrySerde):
         raise StreamsError(f"The {what}: a windowed key has no schema in a registry; map it to a key of its own before the sink.")
@@ -139,13 +132,10 @@ def written(
 
 def long_bytes(value: Column) -> Column:
     """8 bytes, big endian."""
-    from pyspark.sql import functions as F
-
     return F.call_function("headrace_long_bytes", value, F.lit(8))
 
 
 def _json(source: Column, kind: DataType) -> tuple[Column, Column]:
-    from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType, VariantType
 
     text = F.call_function("headrace_decode", source, F.lit("UTF-8"))
@@ -165,8 +155,6 @@ def _json(source: Column, kind: DataType) -> tuple[Column, Column]:
 
 
 def _json_text(value: Column, name: str) -> Column:
-    from pyspark.sql import functions as F
-
     options = {"ignoreNullFields": "false"}
     if name.startswith(("struct", "variant")):
         return F.to_json(value, options)
@@ -175,8 +163,6 @@ def _json_text(value: Column, name: str) -> Column:
 
 
 def _windowed(serde: WindowedSerde, source: Column) -> tuple[Column, Column]:
-    from pyspark.sql import functions as F
-
     session = serde.name == "session_windowed"
     tail = 16 if session else 8
     key, bad = decoded(serde.inner or Serdes.byte_array(), F.substr(source, F.lit(1), F.length(source) - tail))
@@ -190,8 +176,6 @@ def _windowed(serde: WindowedSerde, source: Column) -> tuple[Column, Column]:
 
 
 def _windowed_bytes(serde: WindowedSerde, value: Column, kind: Any, what: str) -> Column:
-    from pyspark.sql import functions as F
-
     key = encoded(serde.inner, value["key"], kind["key"].dataType, what)
     if serde.name == "session_windowed":
         return F.concat(key, long_bytes(value["end"]), long_bytes(value["start"]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import structlog
 
+from headrace.sql_functions import F
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
@@ -61,8 +62,6 @@ class GlobalTable:
 
     def _changes(self, ranges: Ranges, *, replaces: bool) -> DataFrame:
         """The rows from ranges of offsets. replaces: with deletions of all other rows, so that no reader meets an empty table."""
-        from pyspark.sql import functions as F
-
         spark = self._runtime.spark
         rows = self._rows(self._cluster.read(ranges) if ranges else spark.createDataFrame([], RAW))
         if not replaces:
@@ -76,8 +75,6 @@ class GlobalTable:
         self._runtime.close()
 
     def _rows(self, raw: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as F
-
         records = cast(Records, self._source_reader.flow(self._source, raw, 0))
         latest = (
             records.frame.where("k is not null").groupBy("k").agg(F.max_by(F.struct("v", "t"), F.struct("p", "o")).alias("x"))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine.flows import Flow, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.serdes import Serde
 
@@ -44,8 +45,6 @@ def format_of(internal_formats: Mapping[str, InternalFormat], topic: str) -> Int
 
 def packed(flow: type[Flow], value: Column) -> Column:
     """The bytes of a record. value: those of `v`; the other columns are those of the flow."""
-    from pyspark.sql import functions as F
-
     if flow is Regrouped:
         return F.concat(value, _flag(F.col("add")))
     if flow is SubscriptionRegistrations:
@@ -58,8 +57,6 @@ def packed(flow: type[Flow], value: Column) -> Column:
 
 def unpacked(flow: type[Flow] | None) -> tuple[Column, list[Column]]:
     """From the column `value`: the bytes of `v`, and the other columns of the flow."""
-    from pyspark.sql import functions as F
-
     if flow is Regrouped:
         return _bytes(1, F.length("value") - 1), [(_bytes(F.length("value"), 1) == F.lit(_YES)).alias("add")]
     if flow is SubscriptionRegistrations:
@@ -78,13 +75,10 @@ def unpacked(flow: type[Flow] | None) -> tuple[Column, list[Column]]:
 
 def _bytes(first: Column | int, count: Column | int) -> Column:
     from pyspark.sql import Column
-    from pyspark.sql import functions as F
 
     start, length = (bound if isinstance(bound, Column) else F.lit(bound) for bound in (first, count))
     return F.substr(F.col("value"), start, length)
 
 
 def _flag(condition: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return F.when(condition, F.lit(_YES)).otherwise(F.lit(_NO))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import without_schema_ids
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
 from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped, SubscriptionRegistrations, SubscriptionResponses
@@ -47,8 +48,6 @@ class RecordContext:
 
 def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
     """The rows to be written, columns of `COLUMNS`. Raises StreamsError for a serde that does not fit."""
-    from pyspark.sql import functions as F
-
     frame = _frame(flow)
     kinds = kind_of(frame, "k"), kind_of(frame, "v")
     produced, internal = node.produced, isinstance(node.topic, str) and node.topic in topics.repartition
@@ -74,8 +73,6 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
 
 
 def _frame(flow: Flow) -> DataFrame:
-    from pyspark.sql import functions as F
-
     if isinstance(flow, Records):
         return flow.frame if flow.ordered != "not" else flow.frame.sortWithinPartitions("p", "o")
     empty = F.lit(None).cast(HEADERS).alias("h")
@@ -93,8 +90,6 @@ def _default(default: Serde | None, kind: DataType, internal: bool) -> Serde:
 
 
 def _topic(node: SinkNode, topics: SinkTopics) -> Column:
-    from pyspark.sql import functions as F
-
     if isinstance(node.topic, str):
         return F.lit(topics.full_name(node.topic))
     context = RecordContext(F.col("t"), F.col("h"), F.col("p"))
@@ -105,8 +100,6 @@ def _partition(node: SinkNode, topics: SinkTopics, is_response: bool) -> Column:
     """The partition of each row, NULL where the producer chooses. is_response: of a foreign-key join, which goes to the
     partition of its subscription.
     """
-    from pyspark.sql import functions as F
-
     partitioner = node.produced.partitioner
     if partitioner is None:
         return F.col("primary_partition") if is_response else F.lit(None).cast("int")

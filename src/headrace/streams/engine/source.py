@@ -11,6 +11,7 @@ import structlog
 
 from headrace.errors import ConfigError
 from headrace.spark.kafka import READ_AT_ONCE, offsets_json
+from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, column
 from headrace.streams.engine.flows import Flow, Records
@@ -70,8 +71,6 @@ class KafkaTopics:
 
     def read(self, ranges: Ranges) -> DataFrame:
         """The records, columns of `RAW`."""
-        from pyspark.sql import functions as F
-
         starts: dict[str, dict[int, int]] = {}
         ends: dict[str, dict[int, int]] = {}
         for (topic, partition), (start, end) in ranges.items():
@@ -99,8 +98,6 @@ class SourceReader:
         """The records of a source. raw: of its topics; number: of the source in its task; skip: called with the skipped rows and
         their `reason`; None: they are logged at once.
         """
-        from pyspark.sql import functions as F
-
         internal_format = self._internal_format(node)
         key_serde, value_serde = self._serdes(node, internal_format)
         body, more = unpacked(internal_format.flow if internal_format else None)
@@ -141,9 +138,6 @@ class SourceReader:
 
     def _place(self, raw: DataFrame, number: int) -> tuple[Column, int, DataFrame]:
         """The place of a record in the order of its task: Kafka takes the topic whose next record is the oldest."""
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
-
         if not self.merged:
             return F.array("offset"), 1, raw
         so_far = Window.partitionBy("topic", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, 0)
@@ -165,24 +159,18 @@ def _log_skipped(bad: DataFrame) -> None:
 
 
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:
-    from pyspark.sql import functions as F
-
     sentence = F.concat(_sentence(what, serde), F.lit(f" {_SET_TO_FAIL}"))
     return F.when(bad, F.raise_error(sentence)).otherwise(value)
 
 
 def _sentence(what: str, serde: Serde) -> Column:
     """The error sentence of a record that its serde cannot read."""
-    from pyspark.sql import functions as F
-
     place = F.concat_ws("-", "topic", F.col("partition").cast("string"))
     wrong = F.lit(f" cannot be read by the {serde.name} serde.")
     return F.concat(F.lit(f"The {what} of the record at "), place, F.lit(" offset "), F.col("offset").cast("string"), wrong)
 
 
 def _extracted(node: SourceNode, raw: DataFrame, key: Column, value: Column) -> DataFrame:
-    from pyspark.sql import functions as F
-
     extractor = node.consumed.timestamp_extractor
     assert extractor is not None
     time = column(apply(extractor, node.name, key, value, F.col("t"))).cast("bigint")

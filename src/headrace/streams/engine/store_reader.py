@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.row_headers import without_headers
@@ -125,8 +126,6 @@ class StoreReader:
         return without_headers(row[8:]) if self._log.store.with_headers else row[8:]
 
     def _decoded(self, serde: Serde, kind: Any, sources: list[bytes | None] | list[bytes]) -> list[Any]:
-        from pyspark.sql import functions as F
-
         if decodes_in_python(serde):
             return list(map(decoder(serde, kind), sources))
         if not sources:
@@ -136,7 +135,6 @@ class StoreReader:
         return [row[1] for row in frame.select("n", value.cast(kind).alias("v")).orderBy("n").collect()]
 
     def _by_spark(self, key: Any, kind: Any) -> bytes | None:
-        from pyspark.sql import functions as F
         from pyspark.sql.types import StructField, StructType
 
         frame = self._runtime.spark.createDataFrame([(key,)], StructType([StructField("k", kind)]))

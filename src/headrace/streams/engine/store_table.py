@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
@@ -52,8 +53,6 @@ class StoreTable:
 
         For a versioned store the last version; its keys are p and k.
         """
-        from pyspark.sql import functions as F
-
         if self._log.versioned:
             looked_up = self.version(frame, F.lit(_ALWAYS), keys)
             return looked_up.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
@@ -67,8 +66,6 @@ class StoreTable:
         """Add `sv` and `st`, value and time of the last version of p and k that is not after a time: `sv` is NULL for one that
         deletes, both if there is none.
         """
-        from pyspark.sql import functions as F
-
         partition, name = keys or ("p", "k")
         key = self._log.key({"k": F.col(name)}, whole=False)
         row = F.call_function("headrace_state_version", *self._where(), F.col(partition).cast("int"), key, time.cast("bigint"))
@@ -77,8 +74,6 @@ class StoreTable:
 
     def row_of_version(self, partition: Column, key: Column, time: Column) -> Column:
         """The bytes of a version, time and then value, NULL if there is none of this time."""
-        from pyspark.sql import functions as F
-
         whole = self._log.key({"k": key, "w": time})
         return F.call_function("headrace_state_get", *self._where(), partition.cast("int"), whole)
 
@@ -86,16 +81,12 @@ class StoreTable:
         """The rows of a key whose first time behind it (of a session its end) is not before `first`: an array of `Layout.names`
         without p and k, `v`, `t`.
         """
-        from pyspark.sql import functions as F
-
         prefix, tail = self._log.key({"k": key}, whole=False), F.lit(self._log.tail_bytes)
         where = *self._where(), partition.cast("int"), prefix, tail, first.cast("bigint")
         return self._decoded(F.call_function("headrace_state_rows_of_key", *where), without="k")
 
     def prefix_scan(self, partition: Column, prefix: Column) -> Column:
         """The rows whose key begins with some bytes: an array of `Layout.names` without p, `v`, `t`."""
-        from pyspark.sql import functions as F
-
         return self._decoded(F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix))
 
     def due(self, tasks: DataFrame, last: Column, first: Column | None = None) -> DataFrame:
@@ -103,8 +94,6 @@ class StoreTable:
 
         tasks: p, each once, and the columns that the times are computed from.
         """
-        from pyspark.sql import functions as F
-
         assert self.index is not None
         rows = self.index.between(F.col("p"), F.lit(0) if first is None else first, last)
         return tasks.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
@@ -115,15 +104,11 @@ class StoreTable:
 
         tasks: p, each once, and the columns that the numbers are computed from.
         """
-        from pyspark.sql import functions as F
-
         assert self.index is not None
         rows = self.index.oldest(F.col("p"), last, count, size)
         return tasks.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
     def _decoded(self, rows: Column, without: str = "") -> Column:
-        from pyspark.sql import functions as F
-
         def row(stored_row: Column) -> Column:
             columns = [column for column in self._log.keys(stored_row["key"]) if column[0] != without]
             value, time = self._value(stored_row["value"]), _time(stored_row["value"])
@@ -137,8 +122,6 @@ class StoreTable:
 
     def rows(self) -> DataFrame:
         """All rows."""
-        from pyspark.sql import functions as F
-
         keys = [column.alias(name) for name, column in self._log.keys(F.col("key"))]
         value, time = self._value(F.col("value")), _time(F.col("value"))
         return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
@@ -187,18 +170,12 @@ class StoreTable:
                 self.index.delete_expired(partition, first)
 
     def _where(self) -> tuple[Column, Column]:
-        from pyspark.sql import functions as F
-
         return F.lit(self.runtime.id), F.lit(self._name)
 
     def _value(self, row: Column) -> Column:
-        from pyspark.sql import functions as F
-
         body = self._log.body(F.substr(row, F.lit(9), F.length(row) - F.lit(8)))
         return formats.decoded(self._log.value_serde, body, self.layout.value)[0].cast(self.layout.value)
 
 
 def _time(row: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return F.call_function("headrace_bytes_long", F.substr(row, F.lit(1), F.lit(8)))

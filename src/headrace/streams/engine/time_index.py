@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 
@@ -34,16 +35,12 @@ class TimeIndex:
 
     def changes(self, updates: DataFrame) -> DataFrame:
         """The changes of the index for updates of the store, in the store's format: p, key, value, t, old."""
-        from pyspark.sql import functions as F
-
         condition = "(v is null) <> (ov is null)" if self._size is None else "v is not null or ov is not null"
         changed = updates.where(condition).withColumn("deleted", F.col("v").isNull())
         return self._rows(changed.withColumn("v", F.coalesce("v", "ov")), F.col("deleted"))
 
     def fill(self, rows: DataFrame) -> None:
         """Replace the contents by an index of these rows; runs a job."""
-        from pyspark.sql import functions as F
-
         self._runtime.clear(self.name)
         self._runtime.load(self.name, self._rows(rows, F.lit(False)))
 
@@ -57,8 +54,6 @@ class TimeIndex:
 
     def between(self, partition: Column, first: Column, last: Column) -> Column:
         """The rows between two times, both inclusive: an array of the bytes `key` and `value` of the store, in order."""
-        from pyspark.sql import functions as F
-
         ids = F.lit(self._runtime.id), F.lit(self._store), F.lit(self.name)
         bounds = first.cast("bigint"), last.cast("bigint")
         return F.call_function("headrace_state_range", *ids, partition.cast("int"), *bounds)
@@ -68,22 +63,16 @@ class TimeIndex:
 
         Rows with the same time are returned together.
         """
-        from pyspark.sql import functions as F
-
         ids = F.lit(self._runtime.id), F.lit(self._store), F.lit(self.name)
         numbers = (number.cast("bigint") for number in (last, rows, size))
         return F.call_function("headrace_state_oldest", *ids, partition.cast("int"), *numbers)
 
     def total(self, partition: Column, *, size: bool) -> Column:
         """The number of rows of a task, or their total size."""
-        from pyspark.sql import functions as F
-
         ids = F.lit(self._runtime.id), F.lit(self.name)
         return F.call_function("headrace_state_total", *ids, partition.cast("int"), F.lit(size))
 
     def _rows(self, rows: DataFrame, deleted: Column) -> DataFrame:
-        from pyspark.sql import functions as F
-
         row = self._log.key({name: F.col(name) for name in self._log.layout.names[1:]})
         key = F.concat(F.call_function("headrace_long_bytes", self._time.cast("bigint"), F.lit(8)), row)
         content = F.lit(b"") if self._size is None else formats.long_bytes(self._size.cast("bigint"))

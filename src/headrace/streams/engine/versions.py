@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Changes
 
@@ -19,8 +20,6 @@ def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Se
     """The versions of an aggregation. grouped: names, `sv` (the previous value) and a list of structs whose first field is the
     place; step: returns the value after one of these.
     """
-    from pyspark.sql import functions as F
-
     place = grouped.schema[items].dataType.elementType.names[0]  # type: ignore[attr-defined]
     before = F.struct(F.col("sv").cast(kind).alias("v"), F.expr(f"cast(array() as array<{kind.simpleString()}>)").alias("all"))
 
@@ -34,17 +33,12 @@ def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Se
 
 def counted(grouped: DataFrame, places: str, names: Sequence[str]) -> DataFrame:
     """The versions of a count. grouped: names, `sv` (the previous count) and the list of places."""
-    from pyspark.sql import functions as F
-
     before = F.coalesce("sv", F.lit(0))
     return _listed(grouped, F.col(places), F.transform(places, lambda _, i: before + i + F.lit(1)), names)
 
 
 def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column]) -> DataFrame:
     """The versions of a join of two tables. row: returns the joined value of both sides' values."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     assert left.versions is not None and right.versions is not None and left.lookup is not None and right.lookup is not None
     kinds = kind_of(left.versions, "v"), kind_of(right.versions, "v")
     nothing = [F.lit(None).cast(f"struct<v:{kind.simpleString()}>") for kind in kinds]
@@ -62,7 +56,5 @@ def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column
 
 
 def _listed(grouped: DataFrame, places: Column, values: Column, names: Sequence[str]) -> DataFrame:
-    from pyspark.sql import functions as F
-
     rows = grouped.select(*names, F.explode(F.arrays_zip(places.alias("o"), values.alias("v"))).alias("x"))
     return rows.select(*names, "x.v", "x.o", F.col("x.o").alias("at"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
@@ -37,8 +38,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     inputs: the streams, each with its own aggregation. Records without a key are skipped; without windows also records without a
     value.
     """
-    from pyspark.sql import functions as F
-
     table, kind = stored(context, node, operation, inputs)
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)
@@ -75,7 +74,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
 
 def _versions(table: StoreTable, rows: DataFrame, inputs: list[AggregationInput], kind: DataType) -> DataFrame:
     """Every single change, with the columns of the layout. rows: of `_rows`."""
-    from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType
 
     names = table.layout.names
@@ -106,8 +104,6 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     Also returns an aggregate: the place of the last record of a group. A place of one number stays a number until then, because
     Spark aggregates numbers in a hash table, and arrays only after it has sorted all rows.
     """
-    from pyspark.sql import functions as F
-
     frame: DataFrame | None = None
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     condition = "k is not null and v is not null" if operation.windows is None else "k is not null"
@@ -132,8 +128,6 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
 
 
 def _values(inputs: list[AggregationInput]) -> list[Column]:
-    from pyspark.sql import functions as F
-
     expiry = [F.col("expired"), F.col("t")] if _may_be_expired(inputs) else []
     return [F.col("i"), *[F.col(f"v{i}") for i in range(len(inputs))], *expiry]
 
@@ -152,8 +146,6 @@ def _without_expired(with_stored: DataFrame) -> DataFrame:
     with_stored: `x`, the records of a window in order, with `expired` and t; mt, the greatest time of them; sv and st, the stored
     row.
     """
-    from pyspark.sql import functions as F
-
     expired_at_first, last = F.col("x")[0]["expired"], F.try_element_at("x", F.lit(-1))
     expired_at_last = last["expired"]
     return with_stored.withColumns(
@@ -170,14 +162,11 @@ def _counts(inputs: list[AggregationInput]) -> bool:
 
 
 def _folded(inputs: list[AggregationInput], kind: DataType) -> Column:
-    from pyspark.sql import functions as F
-
     return F.aggregate(F.col("x"), F.col("sv").cast(kind), _step(inputs, kind))
 
 
 def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
     """The aggregate after one record of the list, by the function of the record's input."""
-    from pyspark.sql import functions as F
 
     def step(so_far: Column, item: Column) -> Column:
         before = F.when(~item["expired"], so_far) if _may_be_expired(inputs) else so_far
@@ -198,8 +187,6 @@ def changes(
     of what changed it, and with windows `stream_time_columns`; versions: every single change with names of the layout, if they
     are wanted.
     """
-    from pyspark.sql import functions as F
-
     operation = inputs[0].operation
     windows = operation.windows
     if windows is None:
@@ -227,8 +214,6 @@ def windowed(size_ms: int) -> Column:
     """The key of a windowed table from `k` and `w`: a struct of key, start and end in milliseconds, the end at most Java's
     greatest long.
     """
-    from pyspark.sql import functions as F
-
     last = F.lit(2**63 - 1)
     end = F.when(F.col("w") > last - F.lit(size_ms), last).otherwise(F.col("w") + F.lit(size_ms)) if size_ms < 2**62 else last
     return F.struct(F.col("k").alias("key"), F.col("w").alias("start"), end.alias("end"))

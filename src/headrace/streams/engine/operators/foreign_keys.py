@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
@@ -33,8 +34,6 @@ _DELETE_SUBSCRIPTION, _PROPAGATE_IF_ROW_EXISTS, _PROPAGATE_NULL_TOO = b"\x00", b
 
 def send(node: str, operation: SubscriptionSend, left: Changes) -> SubscriptionRegistrations:
     """The registrations of left rows that changed: delete the old subscription, and register the new one."""
-    from pyspark.sql import functions as F
-
     old, new = _foreign_keys(node, operation.extractor)
     unsubscribe = F.when(
         F.col("fo").isNotNull() & ~F.col("fo").eqNullSafe(F.col("fn")),
@@ -61,8 +60,6 @@ def send(node: str, operation: SubscriptionSend, left: Changes) -> SubscriptionR
 
 def receive(context: Context, store: str, registrations: SubscriptionRegistrations) -> SubscriptionRegistrations:
     """Store the subscriptions; returns the last registration of each pair of keys."""
-    from pyspark.sql import functions as F
-
     key = F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k")
     last = registrations.frame.groupBy("p", key).agg(
         F.max_by(F.struct("instruction", "hash", "primary_partition", "t", "o"), "o").alias("x")
@@ -92,8 +89,6 @@ def receive(context: Context, store: str, registrations: SubscriptionRegistratio
 
 def join_subscriptions(node: str, registrations: SubscriptionRegistrations, right: Changes) -> SubscriptionResponses:
     """The responses to the registrations of this batch, with the row that the right table has after the batch."""
-    from pyspark.sql import functions as F
-
     if right.lookup is None:
         raise StreamsError(f"{node}: the right table of this join is kept nowhere; give it a store with Materialized.")
     types = [kind_of(frame, "k").simpleString() for frame in (registrations.frame, right.frame)]
@@ -116,8 +111,6 @@ def join_foreign_table(
     context: Context, store: str, right: Changes, registrations: SubscriptionRegistrations
 ) -> SubscriptionResponses:
     """The responses to subscriptions to right rows that changed, except those registered in this batch."""
-    from pyspark.sql import functions as F
-
     changed = right.frame.where("old is not null or new is not null")
     changed = changed.select("p", F.col("k").alias("fk"), F.col("new").alias("row"), F.col("t").alias("row_t"), "o")
     # A subscription's key is JSON that begins with the foreign key: subscriptions to one key are a range of the store.
@@ -143,8 +136,6 @@ def join_responses(
     node: str, operation: ResponseJoin, extractor: Function, left: Changes, responses: SubscriptionResponses
 ) -> Records:
     """The changed rows of the join; deleted ones have no value."""
-    from pyspark.sql import functions as F
-
     if left.lookup is None:
         raise StreamsError(f"{node}: the left table of this join is kept nowhere; give it a store with Materialized.")
     inner = operation.kind is JoinKind.INNER
@@ -166,7 +157,6 @@ def join_responses(
 
 def _foreign_keys(node: str, extractor: Function) -> tuple[Column, Column]:
     """The foreign keys of the old and the new row of a change, NULL where there is no row."""
-    from pyspark.sql import functions as F
 
     def of(name: str) -> Column:
         return F.when(F.col(name).isNotNull(), column(keyed(extractor, node, F.col("k"), F.col(name))))
@@ -176,15 +166,11 @@ def _foreign_keys(node: str, extractor: Function) -> tuple[Column, Column]:
 
 def _hash(left: Changes, row: Column) -> Column:
     """The hash of a row's bytes, because a restored row may differ in what its serde does not write."""
-    from pyspark.sql import functions as F
-
     return F.unhex(F.md5(formats.encoded(None, row, kind_of(left.frame, "new"), "row of the left table")))
 
 
 def _current_rows(table: Changes, lookup_keys: DataFrame) -> DataFrame:
     """Add `row` and `row_t`: value and time of the row that the table has for p and k after this batch."""
-    from pyspark.sql import functions as F
-
     assert table.lookup is not None
     changed = table.frame.select("p", "k", F.struct("new", "t").alias("__c"))
     looked_up = table.lookup(lookup_keys).join(changed, ["p", "k"], "left")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import HEADERS, kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 def buffer_records(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
     """The records whose grace period is over, at the place of the record that advanced stream time."""
-    from pyspark.sql import functions as F
-
     at_once = records.frame.where("k is null or v is null")  # has no row, or is skipped
     frame = records.frame.where("k is not null and v is not null")
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
@@ -48,7 +47,6 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
 
 def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
     """The buffer, indexed by the timestamps of its records."""
-    from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
     from headrace.streams.engine.formats import parse
@@ -63,8 +61,6 @@ def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
     """The buffered and the new records: p, k, v, t, h; o, the place of its arrival; now, the stream time then; fresh, whether it
     is of this batch.
     """
-    from pyspark.sql import functions as F
-
     there = due.select("p", "k.k", "v.v", "k.t", "v.h", "k.o", F.lit(None).cast("bigint").alias("now"))
     come = fresh.select("p", "k", "v", "t", "h", "o", "now")
     return there.withColumn("fresh", F.lit(False)).unionByName(come.withColumn("fresh", F.lit(True)))
@@ -72,9 +68,6 @@ def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
 
 def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
     """Add `until`, the place of the first record that ends the grace period of a row, NULL if none of this batch does."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     names = rows.columns
     steps = timed.groupBy("p", "now").agg(F.min("o").alias("step"))
     due = F.col("t") + F.lit(grace_ms)
@@ -88,8 +81,6 @@ def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
 
 
 def _update_buffer(context: Context, store: str, rows: DataFrame) -> None:
-    from pyspark.sql import functions as F
-
     table = context.state.tables[store]
     key, value = F.struct("k", "t", "o").alias("k"), F.struct("v", "h")
     nothing = F.lit(None).cast(table.layout.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null, union
 from headrace.streams.engine.context import Context
@@ -22,8 +23,6 @@ def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], cond
 
     condition: which records to take, as SQL.
     """
-    from pyspark.sql import functions as F
-
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     parts = []
     for number, stream_input in enumerate(inputs):
@@ -39,8 +38,6 @@ def records_per_key(records: DataFrame, inputs: Sequence[AggregationInput], *fur
 
     records: of `records_of_inputs`, with `newest`, the time of the store before the record, -1 if it has none.
     """
-    from pyspark.sql import functions as F
-
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     values = [F.col(name) for name in ("t", "st", "newest", "i", *(f"v{i}" for i in range(len(inputs))))]
     return records.groupBy("p", "k").agg(
@@ -58,8 +55,6 @@ def aggregate_with(inputs: Sequence[AggregationInput], record: Column, before: C
 
     record: with `i` and `v0`, `v1` … of `records_of_inputs`; before: the aggregate before it.
     """
-    from pyspark.sql import functions as F
-
     value: Column | None = None
     for number, stream_input in reversed(list(enumerate(inputs))):
         item = record[f"v{number}"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import apply, checked, column, keyed, parameters
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes) -> Records:
     """Each record with the row of the table at the record's place in the order."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     if table.lookup is None:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
     frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
@@ -49,8 +47,6 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
     """Each record with the row of a derived key in a global table; a joiner of four gets its own key and that one (KIP-1340)."""
-    from pyspark.sql import functions as F
-
     frame = records.frame.where("v is not null")
     selected = column(apply(operation.key_selector, node, F.col("k"), F.col("v")))
     frame = checked(lambda: frame.withColumns({"__k": selected, "__p": F.lit(0)}), node)
@@ -63,8 +59,6 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
 
 def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:
     """Two tables by key: a change of either side gives the joined row before and after the batch."""
-    from pyspark.sql import functions as F
-
     if left.lookup is None or right.lookup is None:
         raise StreamsError(f"{node}: a table of this join is kept nowhere; give it a store with Materialized.")
 
@@ -100,8 +94,6 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
 
 
 def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Column:
-    from pyspark.sql import functions as F
-
     has_result = {
         JoinKind.INNER: left.isNotNull() & right.isNotNull(),
         JoinKind.LEFT: left.isNotNull(),
@@ -111,7 +103,5 @@ def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Colum
 
 
 def _joined(node: str, joiner: Function, frame: DataFrame, records: Records, *before: Column) -> Records:
-    from pyspark.sql import functions as F
-
     value = column(keyed(joiner, node, F.col("k"), *before, F.col("v"), F.col("other")))
     return replace(records, frame=checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError, StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, kind_of, null, union
 from headrace.streams.engine.context import Context
@@ -55,8 +56,6 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
 
     The inputs of a group are in one order: each record passes through all processors before the next one.
     """
-    from pyspark.sql import functions as F
-
     kinds = _kinds(together)
     alone = together[0].records if len(together) == 1 else None
     inputs = _worker_rows(context, together, kinds, stores.read)
@@ -130,8 +129,6 @@ def _worker_rows(
     context: Context, together: Sequence[Processing], kinds: Sequence[_Kinds], read: Mapping[str, Changes]
 ) -> DataFrame:
     """The rows for a worker: `ROW_COLUMNS`, and key and value of each processor, of which a row has those of its own."""
-    from pyspark.sql import functions as F
-
     pairs = {f"k{i}": kind.received[0] for i, kind in enumerate(kinds)}
     pairs |= {f"v{i}": kind.received[1] for i, kind in enumerate(kinds)}
     columns = [*ROW_COLUMNS, *(name for i in range(len(kinds)) for name in (f"k{i}", f"v{i}"))]

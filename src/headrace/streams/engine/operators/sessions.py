@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
@@ -32,7 +33,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     inputs: one stream, or several in a cogroup. Like Kafka's KStreamSessionWindowAggregate, record after record, inside one
     expression per key.
     """
-    from pyspark.sql import functions as F
     from pyspark.sql.types import LongType
 
     windows = operation.windows
@@ -71,8 +71,6 @@ def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> Da
 
     time_columns: further columns to keep.
     """
-    from pyspark.sql import functions as F
-
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
     nothing = F.lit(None).cast(kind).alias("v")
     deleted = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
@@ -86,8 +84,6 @@ def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> Da
 
 
 def _as_session(row: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return F.struct(*[row[name].alias(name) for name in ("w", "e", "v", "t")])
 
 
@@ -97,8 +93,6 @@ def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_m
     Sessions expire as in Kafka Streams' store: by the greatest end that was put before a record, which is the greatest
     stream time of the inputs then. A record that is not late may be within the gap of an expired session, and starts a new one.
     """
-    from pyspark.sql import functions as F
-
     gap, operation, node = F.lit(windows.gap_ms), inputs[0].operation.aggregation, inputs[0].node
 
     def step(sessions: Column, record: Column) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes
@@ -26,8 +27,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     added to the windows that hold it. Where they are not there yet it makes [t - d, t], the window that begins after
     the record before it, and [t + 1, t + 1 + d] if there is anything in it.
     """
-    from pyspark.sql import functions as F
-
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
@@ -50,8 +49,6 @@ def _with_newest(context: Context, inputs: list[AggregationInput], table: StoreT
     expired, all records of its task are therefore processed twice: first without values, only for the starts of their windows,
     with a lower bound of `newest`. If none does, `newest` is the one before the batch, which no record needs.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
     from pyspark.sql.types import LongType
 
     operation = inputs[0].operation
@@ -88,8 +85,6 @@ def _with_newest(context: Context, inputs: list[AggregationInput], table: StoreT
 
 def _rows_in_reach(table: StoreTable, windows: SlidingWindows) -> Column:
     """The stored windows of a key that its records may change or read: by `low` and `high` of `records_per_key`."""
-    from pyspark.sql import functions as F
-
     low, high = F.col("low") - F.lit(2 * windows.difference_ms), F.col("high") + F.lit(1)
     return F.filter(table.rows_of_key(F.col("p"), F.col("k"), low), lambda row: row["w"] <= high)
 
@@ -99,8 +94,6 @@ def _window(kind: DataType) -> str:
 
 
 def _as_window(row: Column, value: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return F.struct(row["w"].alias("w"), value.alias("v"), row["t"].alias("t"), F.lit(False).alias("c"), F.lit(False).alias("f"))
 
 
@@ -109,8 +102,6 @@ def _changed(slid: DataFrame, kind: DataType, time_columns: list[str]) -> DataFr
 
     time_columns: further columns to keep.
     """
-    from pyspark.sql import functions as F
-
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: a["w"] == b["w"]))
     no_value, flags = null(kind).alias("v"), (F.lit(True).alias("c"), F.lit(False).alias("f"))
     lost = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), no_value, b["t"].alias("t"), *flags))
@@ -129,15 +120,11 @@ class _SlidingStep:
     """
 
     def __init__(self, inputs: list[AggregationInput], windows: SlidingWindows, retention_ms: int, kind: DataType) -> None:
-        from pyspark.sql import functions as F
-
         self._inputs, self._kind, self._retention = inputs, kind, F.lit(retention_ms)
         self._size, self._grace = F.lit(windows.difference_ms), F.lit(windows.grace_ms)
 
     def take(self, windows: Column, record: Column) -> Column:
         """The windows after the record."""
-        from pyspark.sql import functions as F
-
         t, size = record["t"], self._size
         late = t + 1 + size <= record["st"] - self._grace
 
@@ -161,8 +148,6 @@ class _SlidingStep:
         return F.when(late, windows).otherwise(_let(neighbours, lambda f: self._after(record, f)))
 
     def _after(self, record: Column, neighbours: Column) -> Column:
-        from pyspark.sql import functions as F
-
         t, size, windows = record["t"], self._size, neighbours["unexpired"]
         left, ended = neighbours["left"], neighbours["ended"]
         # The time of the record before, unless that one has created its windows with another record of this time. A late record
@@ -203,16 +188,12 @@ class _SlidingStep:
 
     def _window_if(self, condition: Column, start: Column, value: Column, time: Column, replaces_expired: Column) -> Column:
         """A list of one window if the condition is true, else of none."""
-        from pyspark.sql import functions as F
-
         flags = F.lit(True).alias("c"), replaces_expired.alias("f")
         window = F.struct(start.alias("w"), value.cast(self._kind).alias("v"), time.alias("t"), *flags)
         kind = f"array<{_window(self._kind)}>"
         return F.when(condition, F.array(window).cast(kind)).otherwise(F.expr(f"cast(array() as {kind})"))
 
     def _added(self, window: Column, record: Column) -> Column:
-        from pyspark.sql import functions as F
-
         value = aggregate_with(self._inputs, record, window["v"], self._kind) if self._inputs else F.lit(0).cast(self._kind)
         time = F.when(window["v"].isNull(), record["t"]).otherwise(F.greatest(window["t"], record["t"]))
         flags = F.lit(True).alias("c"), window["f"].alias("f")
@@ -221,6 +202,4 @@ class _SlidingStep:
 
 def _let(value: Column, body: object) -> Column:
     """`body(value)`, with the value computed once."""
-    from pyspark.sql import functions as F
-
     return F.transform(F.array(value), body)[0]  # type: ignore[arg-type]

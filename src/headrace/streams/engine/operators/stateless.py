@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import apply, checked, column, keyed, pair, parameters
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
@@ -53,8 +54,6 @@ def map_values(node: str, operation: MapValues, records: Records) -> Records:
 
 def flat_map(node: str, operation: FlatMap, records: Records) -> Records:
     """Any number of keys and values: the function returns an array of structs of two fields, or a list of pairs of Columns."""
-    from pyspark.sql import functions as F
-
     result = apply(operation.mapper, node, *_row())
     if isinstance(result, list | tuple):
         pairs = [pair(item, node) for item in result]
@@ -71,8 +70,6 @@ def flat_map(node: str, operation: FlatMap, records: Records) -> Records:
 
 def flat_map_values(node: str, operation: FlatMapValues, records: Records) -> Records:
     """Any number of values: the function returns an array, or a list of Columns."""
-    from pyspark.sql import functions as F
-
     result = keyed(operation.mapper, node, *_row())
     result = F.array(*map(column, result)) if isinstance(result, list | tuple) else result
     return _with(node, _exploded(node, records, result), v=F.col("x"))
@@ -80,8 +77,6 @@ def flat_map_values(node: str, operation: FlatMapValues, records: Records) -> Re
 
 def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]:
     """The records of each child."""
-    from pyspark.sql import functions as F
-
     remaining, branches = F.lit(True), {}
     for predicate, child in operation.predicates:
         true = _matches(predicate, node)
@@ -94,8 +89,6 @@ def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]
 
 def repartition_filter(node: str, operation: RepartitionFilter, records: Records) -> Records:
     """Drop records without a key, unless an operator downstream needs them."""
-    from pyspark.sql import functions as F
-
     return _where(node, records, F.col("k").isNotNull()) if operation.drops_null_keys else records
 
 
@@ -119,14 +112,10 @@ def merged(node: str, parents: list[Records]) -> Records:
 
 
 def _row() -> tuple[Column, Column]:
-    from pyspark.sql import functions as F
-
     return F.col("k"), F.col("v")
 
 
 def _matches(predicate: Any, node: str) -> Column:
-    from pyspark.sql import functions as F
-
     return F.coalesce(column(apply(predicate, node, *_row())), F.lit(False))
 
 
@@ -141,8 +130,6 @@ def _with(node: str, records: Records, **columns: Column) -> Records:
 
 
 def _exploded(node: str, records: Records, array: Column) -> Records:
-    from pyspark.sql import functions as F
-
     def frame() -> Any:
         opened = records.frame.select("p", "k", "v", "t", "o", "h", F.posexplode(array).alias("i", "x"))
         return opened.withColumn("o", F.concat("o", F.array(F.col("i").cast("bigint"))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
@@ -32,8 +33,6 @@ class Sides:
 
 def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Records:
     """All pairs within the window of which one is new; for a left or outer join also unmatched records whose window is over."""
-    from pyspark.sql import functions as F
-
     timed = context.compute_once(_both_sides(context, node, sides))
     new = timed.where("lv is not null or rv is not null")
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
@@ -66,8 +65,6 @@ def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
 
     Records without a value join nothing, but advance stream time.
     """
-    from pyspark.sql import functions as F
-
     left, right = sides.left.frame, sides.right.frame
     kinds = kind_of(left, "v"), kind_of(right, "v")
     rows = ["p", "k", F.col("t").alias("w"), _number().alias("n")]
@@ -81,23 +78,17 @@ def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
 
 def _with_stream_time(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
     """Add the stream time at each record, of the records that count. last: 0, or -1 for those before it only."""
-    from pyspark.sql import functions as F
-
     return frame.withColumn(name, stream_time(context, clock, [F.col("o")], F.when(counts, F.col("t")), last))
 
 
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
     """Records without a key, which cannot match, and are emitted at once (KIP-962)."""
-    from pyspark.sql import functions as F
-
     is_outer_side = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
     return new.where(F.col("k").isNull() & is_outer_side).select("p", "k", "lv", "rv", "t", "o")
 
 
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
     """A stream joined with itself over one buffer: the results of Kafka's KStreamKStreamSelfJoin, in its order."""
-    from pyspark.sql import functions as F
-
     windows, table = operation.windows, _table(context, store, records)
     number, stored = _number().alias("n"), F.col("t").alias("w")
     frame = _with_stream_time(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
@@ -125,7 +116,6 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
 
 def _number() -> Column:
     """A number that distinguishes records of one key and time, as Kafka's sequence number."""
-    from pyspark.sql import functions as F
 
     def add(before: Column, number: Column) -> Column:
         return F.pmod(before * F.lit(_PRIME) + number, F.lit(_NUMBER))
@@ -141,8 +131,6 @@ def _table(context: Context, store: str, records: Records) -> StoreTable:
 
 
 def _no_previous_row(table: StoreTable) -> list[Column]:
-    from pyspark.sql import functions as F
-
     return [null(table.layout.value).alias("ov"), F.lit(None).cast("bigint").alias("ot")]
 
 
@@ -151,8 +139,6 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
 
     Columns p, k, lv, rv, t, o; what met (lw, ln, rw, rn), and when (st, by_left).
     """
-    from pyspark.sql import functions as F
-
     pairs = []
     for is_left in (True, False):
         mine, theirs = ("lv", "rv") if is_left else ("rv", "lv")
@@ -175,8 +161,6 @@ def _candidates(table: StoreTable, new: DataFrame, come: DataFrame, low: int) ->
 
     low: how long before a record another one may be to join with it, in ms.
     """
-    from pyspark.sql import functions as F
-
     rows_of_key = table.rows_of_key(F.col("p"), F.col("k"), F.col("first") - F.lit(low))
     stored = new.groupBy("p", "k").agg(F.min("w").alias("first")).select("p", "k", F.explode(rows_of_key).alias("row"))
     stored = stored.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
@@ -185,24 +169,18 @@ def _candidates(table: StoreTable, new: DataFrame, come: DataFrame, low: int) ->
 
 def _in_join_window(low: int, high: int) -> Column:
     """Whether the other record precedes this one in the order of the task, and is within the join window."""
-    from pyspark.sql import functions as F
-
     same = (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o"))
     return same & (F.col("x_w") >= F.col("w") - F.lit(low)) & (F.col("x_w") <= F.col("w") + F.lit(high))
 
 
 def _pair_order() -> Column:
     """The order of a pair among those of one record: by the other record's timestamp, and then by its arrival."""
-    from pyspark.sql import functions as F
-
     is_new = F.size("x_o") > 0
     number = F.when(is_new, F.col("x_o")).otherwise(F.array(F.col("x_n").cast("bigint")))
     return F.concat(F.array(F.col("x_w"), is_new.cast("bigint")), number)
 
 
 def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Column:
-    from pyspark.sql import functions as F
-
     return column(keyed(operation.joiner, node, F.col("k"), left, right))
 
 
@@ -210,7 +188,6 @@ def _unmatched(
     context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame
 ) -> DataFrame:
     """The unmatched records whose window is over; others wait in the shared store."""
-    from pyspark.sql import functions as F
     from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
     kinds = kind_of(new, "lv"), kind_of(new, "rv")
@@ -253,8 +230,6 @@ def _unmatched(
 
 def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
     """The rows to remove from the shared store: those matched in this batch, and those whose window is over."""
-    from pyspark.sql import functions as F
-
     matched = table.lookup(met).where("sv is not null").select("p", "k", F.col("sv").alias("v"), F.col("st").alias("t"))
     over = table.due(times.where("ct is not null"), F.col("ct") - F.lit(1))
     return matched.unionByName(over.join(met, ["p", "k"], "left_anti"))
@@ -262,8 +237,6 @@ def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> Data
 
 def _matched_rows(pairs: DataFrame, side: str) -> DataFrame:
     """The matched records of a side: p, k as in the shared store, and the stream time of the match, -1 at their arrival."""
-    from pyspark.sql import functions as F
-
     is_left = F.lit(side == "l")
     key = F.struct("k", F.col(f"{side}w").alias("w"), F.col(f"{side}n").cast("bigint").alias("n"), is_left.alias("left"))
     return pairs.select("p", key.alias("k"), F.when(F.col("by_left") == is_left, F.lit(-1)).otherwise(F.col("st")).alias("st"))

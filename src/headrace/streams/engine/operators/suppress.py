@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
@@ -32,8 +33,6 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     or bytes than it may after a batch passes on the oldest, or ends the application. Of what waits no more is read than may have
     to go: a batch cannot push out more than it brings.
     """
-    from pyspark.sql import functions as F
-
     buffer, layout = operation.suppressed.buffer, _layout(changes)
     bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
     time = F.col("k.end") if windowed else F.col("v.since")
@@ -78,9 +77,6 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
 
 def _in_order(passed: DataFrame, order: list[Column]) -> DataFrame:
     """The rows with their places `o`: after the last change of the batch, in the order of Kafka's buffer."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     number = F.row_number().over(Window.partitionBy("p").orderBy(*order))
     # Sorted as well, because a sink writes rows in the frame's order, and Spark removes an unused window expression.
     return passed.sortWithinPartitions("p", *order).withColumn("o", F.concat("last", F.array(number.cast("bigint"))))
@@ -96,7 +92,6 @@ def _layout(changes: Changes) -> Layout:
 
 def _emitted_lookup(buffer: StoreTable, upstream: Lookup) -> Lookup:
     """Looks up the emitted rows: of a suppressed row its previous value."""
-    from pyspark.sql import functions as F
 
     def lookup(lookup_keys: DataFrame) -> DataFrame:
         looked_up = buffer.lookup(lookup_keys).withColumnsRenamed({"sv": "__buffered", "st": "__since"})
@@ -112,8 +107,6 @@ def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Colum
 
     The buffer may exceed its bound already if the bound was changed since the last run.
     """
-    from pyspark.sql import functions as F
-
     assert table.index is not None
     bounds = []
     for name, limit in (("rows", buffer.max_record_count), ("bytes", buffer.max_byte_count)):
@@ -124,8 +117,6 @@ def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Colum
 
 def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: str) -> Column:
     """The size of a row's key and new value, with the table's serdes, or those inferred from the types."""
-    from pyspark.sql import functions as F
-
     parts = (
         formats.encoded(store.key_serde, F.col("k"), kinds[0], f"key of {node}"),
         formats.encoded(store.value_serde, F.col(f"{row}.new"), kinds[1], f"value of {node}"),
@@ -137,9 +128,6 @@ def _with_evictions(node: str, rows: DataFrame, table: StoreTable, buffer: Buffe
     """Rows with those `out` as well that are too many: the first of each task in this order. rows: with `size`, and `was`, that
     of before.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     assert table.index is not None
     task, stays, was_buffered = Window.partitionBy("p"), (~F.col("out")).cast("bigint"), F.col("ov").isNotNull().cast("bigint")
     record_count = table.index.total(F.col("p"), size=False) + F.sum(stays - was_buffered).over(task)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import apply, checked, column, keyed, kind_of, null, pair
 from headrace.streams.engine.context import Context
@@ -25,8 +26,6 @@ Mapped = Callable[["Column"], "Column"]
 
 def source(context: Context, node: str, store: str, materialized: bool, records: Records) -> Changes:
     """Records as changes of a table, the last one of each key if it is materialized; records without a key are skipped."""
-    from pyspark.sql import functions as F
-
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
     if records.ordered == "not":  # every record is a change, or a version, that may be passed on
         frame = frame.sortWithinPartitions("p", *records.order())
@@ -60,8 +59,6 @@ def source(context: Context, node: str, store: str, materialized: bool, records:
 
 def restored(store: StateStore, records: Records) -> DataFrame:
     """The rows of a store restored from records: the last row of each key, without deletions, or every version."""
-    from pyspark.sql import functions as F
-
     if store.kind is StoreKind.VERSIONED:
         rows = records.frame.where("k is not null").groupBy("p", "k", "t").agg(F.max_by(F.struct("v"), "o").alias("x"))
         return rows.select("p", "k", F.col("t").alias("w"), F.col("x.v").alias("v"), "t")
@@ -71,7 +68,6 @@ def restored(store: StateStore, records: Records) -> DataFrame:
 
 def filter_table(context: Context, node: str, operation: TableFilter, changes: Changes) -> Changes:
     """Rows for which the predicate is true (with `negate`: is not); others become deletions."""
-    from pyspark.sql import functions as F
 
     def filtered(value: Column) -> Column:
         true = F.coalesce(column(apply(operation.predicate, node, F.col("k"), value)), F.lit(False))
@@ -82,7 +78,6 @@ def filter_table(context: Context, node: str, operation: TableFilter, changes: C
 
 def map_table(context: Context, node: str, operation: TableMapValues, changes: Changes) -> Changes:
     """A new value per row."""
-    from pyspark.sql import functions as F
 
     def mapped(value: Column) -> Column:
         return F.when(value.isNotNull(), column(keyed(operation.mapper, node, F.col("k"), value)))
@@ -92,8 +87,6 @@ def map_table(context: Context, node: str, operation: TableMapValues, changes: C
 
 def to_stream(changes: Changes) -> Records:
     """Changes as records; a deletion has a NULL value."""
-    from pyspark.sql import functions as F
-
     from headrace.streams.engine.columns import HEADERS
 
     headers = F.lit(None).cast(HEADERS).alias("h")
@@ -103,7 +96,6 @@ def to_stream(changes: Changes) -> Records:
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
     """Each change as two rows with the new key: the old value, to be removed from its group, and the new one, to be added."""
-    from pyspark.sql import functions as F
 
     def side(name: str, add: bool) -> Column:
         key, value = pair(apply(operation.selector, node, F.col("k"), F.col(name)), node)
@@ -121,8 +113,6 @@ def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
 
 def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regrouped) -> Changes:
     """A table with one aggregate per group, from which old values are removed before new ones are added."""
-    from pyspark.sql import functions as F
-
     frame, aggregation = rows.frame, operation.aggregation
     row = kind_of(frame, "k"), kind_of(frame, "v")
     kind = fold.result_type(context.spark, aggregation, node, row, context.state.stores[operation.store].value_serde)
@@ -148,8 +138,6 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
 
 def last_per_key(changes: Changes) -> DataFrame:
     """The last change of each key, for a store; the `frame` of a table that is not materialized has all changes."""
-    from pyspark.sql import functions as F
-
     if changes.has_old:
         return changes.frame
     last = changes.frame.groupBy("p", "k").agg(F.max_by(F.struct("old", "new", "t", "o"), "o").alias("x"))
@@ -158,8 +146,6 @@ def last_per_key(changes: Changes) -> DataFrame:
 
 def materialize(context: Context, store: str, changes: Changes) -> Changes:
     """Materialize a derived table with a named store."""
-    from pyspark.sql import functions as F
-
     every = changes.frame if changes.puts is None else changes.puts
     if context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, every.select("p", "k", F.col("new").alias("v"), "t", "o"))
@@ -181,8 +167,6 @@ def materialize(context: Context, store: str, changes: Changes) -> Changes:
 
 
 def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:
-    from pyspark.sql import functions as F
-
     def frame() -> DataFrame:
         both = [of(F.col(name)).alias(name) for name in ("old", "new")]
         rows = changes.frame.select("p", "k", *both, "t", "o")
@@ -218,6 +202,4 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
 
 def _previous_row() -> list[Column]:
     """The previous row of a look-up, under the names that changelogs use."""
-    from pyspark.sql import functions as F
-
     return [F.col("sv").alias("ov"), F.col("st").alias("ot")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import HEADERS, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
@@ -18,8 +19,6 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
 
     Each result is computed once, so old values are known only of a materialized table.
     """
-    from pyspark.sql import functions as F
-
     frame = changes.frame if changes.puts is None else changes.puts
     headers = F.lit(None).cast(HEADERS).alias("h")
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")

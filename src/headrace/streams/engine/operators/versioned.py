@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 def put(context: Context, store: str, frame: DataFrame) -> Changes:
     """Put versions into a store; returns the changes. frame: p, k, v, t, o."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
     from pyspark.sql.types import LongType
 
     kind = kind_of(frame, "v")
@@ -46,8 +45,6 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
 
 
 def _changes(context: Context, store: str, table: StoreTable, puts: DataFrame) -> Changes:
-    from pyspark.sql import functions as F
-
     latest = puts.where("latest")
     ends = latest.groupBy("p", "k").agg(
         F.min_by(F.struct("old"), "o").alias("first"), F.max_by(F.struct("new", "t", "o"), "o").alias("last")
@@ -65,9 +62,6 @@ def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, loo
     """Add `other`: of the versions that had come at the place of a row, the last one that is not after its time `t`. Beyond the
     retention there is only the last version of all.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     names = lookup_keys.columns
     # The stream time of the store and the last version of the key at the place of each row.
     put = puts.select("p", "k", "o", F.col("t").alias("w"), F.col("new").alias("v"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput
 from headrace.streams.engine.store_table import StoreTable
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 def stream_time(context: Context, clock: str, order: Sequence[Column], times: Column, last: int = 0) -> Column:
     """The stream time of a node or a store at each record. last: 0, or -1 for the records before it only."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     until = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, last)
     return F.greatest(F.max(times).over(until), context.stream_time(clock))
 
@@ -29,8 +27,6 @@ def with_stream_time(context: Context, inputs: Sequence[AggregationInput], frame
 
     frame: with `i`, the number of the input; each input has its own stream time.
     """
-    from pyspark.sql import functions as F
-
     record_stream_time: Column | None = None
     for number, stream_input in reversed(list(enumerate(inputs))):
         of_input = F.col("i") == number
@@ -51,8 +47,6 @@ def stream_time_columns(inputs: Sequence[AggregationInput]) -> list[str]:
 
 def greatest_stream_times(inputs: Sequence[AggregationInput]) -> list[Column]:
     """Aggregates of rows with i and st: the greatest stream time of each input, as `stream_time_columns`."""
-    from pyspark.sql import functions as F
-
     columns = stream_time_columns(inputs)
     if len(inputs) == 1:
         return [F.max("st").alias(columns[0])]
@@ -67,8 +61,6 @@ def advance_stream_times(
 
     changed_rows: those of a batch, with `stream_time_columns`. time_column: the time of a row by which it expires.
     """
-    from pyspark.sql import functions as F
-
     columns, store = stream_time_columns(inputs), inputs[0].operation.store
     times = changed_rows.groupBy("p").agg(*[F.max(column).alias(column) for column in columns], F.max(time_column).alias("ct"))
     times = context.compute_once(times)
@@ -86,8 +78,6 @@ def store_retention_ms(context: Context, operation: StreamAggregate) -> int:
 
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
     """One row for each open window `w` (its start, ms) of a record; frame: with t and st."""
-    from pyspark.sql import functions as F
-
     if isinstance(windows, UnlimitedWindows):
         return frame.where(F.col("t") >= windows.start_ms).withColumn("w", F.lit(windows.start_ms).cast("bigint"))
     size, advance = windows.size_ms, windows.advance_ms
@@ -110,8 +100,6 @@ def closed_windows(
     times: DataFrame,
 ) -> DataFrame:
     """The rows of windows that this batch has closed: names, v, t, ov (NULL), mo."""
-    from pyspark.sql import functions as F
-
     names = table.layout.names
     lasts = F.lit(_length(windows) + windows.grace_ms)  # from the time in the index until a window is over
     before = F.coalesce(context.stream_time(node), F.lit(-1))
@@ -126,8 +114,6 @@ def closed_windows(
 
 def window_close_time(operation: StreamAggregate) -> Column | None:
     """The time by which closed windows are indexed; None unless results are emitted on window close."""
-    from pyspark.sql import functions as F
-
     closes = operation.windows is not None and operation.emit is EmitStrategy.ON_WINDOW_CLOSE
     return F.col(_time(operation.windows)) if closes else None
 
