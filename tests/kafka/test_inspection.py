@@ -10,7 +10,9 @@ from headrace.doctor.finding import Severity
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
+from headrace.runtime.distributed_config import DistributedConfig
 from tests.kafka.conftest import Secured
+from tests.process import worker_properties
 from tests.support import wait_until
 
 
@@ -39,8 +41,9 @@ def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: Inspect
     Admin({"bootstrap.servers": secured.broker.bootstrap}).create("configs", 1, 1, {"cleanup.policy": "compact"})
     allow(secured, ResourceType.TOPIC, "configs", AclOperation.READ, AclOperation.DESCRIBE)
     assert wait_until(lambda: alice.topic_operations("configs"), 120, "alice may see the topic") == {"READ", "DESCRIBE"}
-    props = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
-    lines = [f for f in clusters.internal_topics(alice, props, 10) if f.check == "acl"]
+    topics = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
+    worker = DistributedConfig(worker_properties("workers", "http://localhost:0") | topics)
+    lines = [f for f in clusters.internal_topics(alice, worker, 10) if f.check == "acl"]
     assert lines[0].status is Severity.WRONG
     assert lines[0].message == "the worker's principal lacks WRITE, DESCRIBE_CONFIGS on topic configs"
     assert "--operation WRITE --topic configs" in lines[0].remedy

@@ -134,7 +134,7 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
     member: its name in the group. Nothing is connected before start(). Raises ConfigError.
     """
     props = {name: str(value) for name, value in config.internal_client_props().items() if value is not None}
-    topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
+    topics = {"offsets": offset_topic(config), "status": status_topic(config), "config": config_topic(config)}
     admin = Admin(props)
     ready = partial(ensure, admin, timeout_s=admin.api_timeout_s, backoff_s=config.retry_backoff_ms / 1000)
 
@@ -158,15 +158,13 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),
-        own_offsets=OffsetStores(offsets, partial(_connector_topic, worker=config, props=props, writes=writes)),
+        own_offsets=OffsetStores(offsets, partial(_connector_topic, worker=config, writes=writes)),
         events=kafka_event_logs(_event_topics(config), admin, make_events, create=config.internal_topics_creation),
         prepare={name: partial(ready, topic) for name, topic in topics.items()},
     )
 
 
-def _connector_topic(
-    connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: GroupTransactions
-) -> OwnTopic | None:
+def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupTransactions) -> OwnTopic | None:
     """The connector's own offset topic, if it has one, on the cluster that the connector writes to."""
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
@@ -177,7 +175,7 @@ def _connector_topic(
 
     def make() -> KafkaOffsetStore:
         admin = Admin(clients["admin"])
-        topic = replace(offset_topic({**props, "offset.storage.topic": name}), setting=OWN_TOPIC)
+        topic = replace(offset_topic(worker), name=name, setting=OWN_TOPIC)
         ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}

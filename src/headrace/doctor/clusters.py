@@ -13,6 +13,7 @@ from headrace.errors import ConfigError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
 from headrace.kafka.internal_topics import CREATION, WorkerTopic
+from headrace.runtime.distributed_config import DistributedConfig
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 """The permissions that a worker needs on its internal topics (KIP-605; the security chapter of Kafka Connect)."""
@@ -51,12 +52,12 @@ def login(props: Mapping[str, str], setting: str, timeout_s: float) -> tuple[Ins
     return admin, ok("cluster", f"{setting}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
 
 
-def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
+def internal_topics(admin: InspectingAdmin, config: DistributedConfig, timeout_s: float) -> Iterator[Finding]:
     """Whether the three internal topics have the settings that a worker needs, or can be created."""
     brokers = admin.broker_count(timeout_s)
     for describe in (config_topic, offset_topic, status_topic):
         try:
-            topic = describe(props)
+            topic = describe(config)
             yield from _internal_topic(admin, topic, brokers, timeout_s)
         except HeadraceError as error:
             yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
@@ -145,10 +146,10 @@ def group(admin: InspectingAdmin, group_id: str, timeout_s: float) -> Finding:
     return wrong("acl", f"the worker's principal lacks READ on group {group_id}", remedy)
 
 
-def clock(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Finding:
+def clock(admin: InspectingAdmin, config: DistributedConfig, timeout_s: float) -> Finding:
     """Whether timestamps in the internal topics are in the future, so that a clock of this or another worker is wrong."""
     try:
-        names = [describe(props).name for describe in (config_topic, offset_topic, status_topic)]
+        names = [describe(config).name for describe in (config_topic, offset_topic, status_topic)]
         topics = admin.find(names, timeout_s)
         newest = admin.newest_timestamp([(name, p) for name, info in topics.items() for p in info.partitions], timeout_s)
     except (ConfigError, KafkaFailure) as error:

@@ -46,10 +46,9 @@ def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
     yield finding
     if admin is None or not isinstance(config, DistributedConfig):
         return
-    props = {key: str(value) for key, value in config.originals.items() if value is not None}
-    yield from clusters.internal_topics(admin, props, timeout_s)
+    yield from clusters.internal_topics(admin, config, timeout_s)
     yield clusters.group(admin, config.group_id, timeout_s)
-    yield clusters.clock(admin, props, timeout_s)
+    yield clusters.clock(admin, config, timeout_s)
 
 
 def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
