@@ -20,8 +20,8 @@ from headrace.config import Config
 from headrace.config.providers import Resolver
 from headrace.converters.avro import AvroConverter
 from headrace.errors import ConnectError, RetriableError
+from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.schema_usage import USAGE
-from headrace.runtime.worker import RunningConnector
 from tests.support import wait_until
 
 CONFIG = {"name": "c", "connector.class": "FileStreamSource", "tasks.max": "1"}

@@ -23,8 +23,9 @@ from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import HeadraceError
 from headrace.retry import Backoff
+from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.schema_usage import USAGE
-from headrace.runtime.worker import RunningConnector, Worker, task_configs
+from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
 
@@ -200,7 +201,7 @@ class Supervisor:
             return
         try:
             with self._calls(context):
-                configs = task_configs(self._running)
+                configs = self._running.task_configs()
         except Exception as e:
             if context.stopping.is_set():
                 self._stop_connector()

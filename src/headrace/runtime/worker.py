@@ -10,16 +10,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import structlog
 
-from headrace.config.providers import Resolved
-from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
+from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
 from headrace.connect_config.settings import connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
-    Connector,
     ConnectorContext,
     Measured,
     Offsets,
@@ -27,8 +25,6 @@ from headrace.connectors.base import (
     PollingSourceTask,
     Props,
     SourceConnector,
-    SourceOffset,
-    SourcePartition,
     Stored,
     StoredOffsets,
     Task,
@@ -36,7 +32,6 @@ from headrace.connectors.base import (
 )
 from headrace.connectors.feed import FeedTask
 from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
-from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.group_transactions import GroupMetadata, GroupOffsets, GroupTransactions, Write
@@ -50,16 +45,18 @@ from headrace.runtime.hosted import converters_of, plan_hosted, plan_hosted_sink
 from headrace.runtime.hosted_work import HostedWork
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
+from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
+from headrace.runtime.stores import OffsetStore, TopicStore
 from headrace.runtime.task import TaskEvents, TaskRunner, WorkerTask
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.runtime.worker_source_task import SourceDependencies, WorkerSourceTask
 from headrace.spark import destination_topic
 from headrace.spark.java_plugin import JavaPlugin
-from headrace.spark.transactions import Entry, TaskTransactions
+from headrace.spark.transactions import TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 from headrace.transforms.stages import Stage, register_metrics
@@ -72,31 +69,6 @@ log = structlog.get_logger(__name__)
 
 _COMMIT_S, _FENCE_S = 30.0, 30.0
 Settings = TypeVar("Settings", SourceConnectorConfig, SinkConnectorConfig)
-
-
-class OffsetStore(Protocol):
-    """Stores source offsets; `put` returns once they are durable."""
-
-    def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]: ...  # noqa: D102
-
-    @property
-    def topic(self) -> str: ...  # noqa: D102
-
-    def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
-
-    def put(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
-
-    def records(self, connector: str, offsets: Any) -> list[list[Entry]]: ...  # noqa: D102
-
-    def copy_offsets(self, connector: str, offsets: Any, group_metadata: GroupMetadata) -> None: ...  # noqa: D102
-
-
-class TopicStore(Protocol):
-    """Stores active topics (KIP-558); `put_topic` returns once `topics` includes the topic."""
-
-    def topics(self, connector: str) -> set[str]: ...  # noqa: D102
-
-    def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -120,16 +92,6 @@ class _NewTask(Generic[Settings]):
     """The task's configuration, resolved."""
     recorder: TaskRecorder
     events: TaskEvents
-
-
-@dataclass(frozen=True)
-class RunningConnector:
-    """A started connector instance, with its version, task class and configuration."""
-
-    instance: Connector
-    version: str
-    task_class: str
-    config: Resolved
 
 
 class Worker:
@@ -364,30 +326,6 @@ def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
     """A task's own measures, and those that it and the plugins of its chain have registered."""
     measures = task.measures() if isinstance(task, OffsetTask | HostedTask) else ()
     return [*measures, *registered.measures()]
-
-
-def task_configs(running: RunningConnector) -> list[dict[str, str]]:
-    """The task configurations of a connector, with `task.class` as Kafka Connect stores it.
-
-    Values of config providers are placeholders again, as they are stored and shown. Raises ConnectError (KIP-1004) if there are
-    more than `tasks.max` and `tasks.max.enforce` is not off.
-    """
-    settings = CommonConnectorConfig(running.config.props)
-    maximum = settings.tasks_max
-    configs: list[dict[str, Any]] = running.instance.task_configs(maximum)
-    if len(configs) > maximum:
-        text = (
-            f"The connector {settings.name} has generated {len(configs)} tasks, which is greater than {maximum}, "
-            "the maximum number of tasks it is configured to create. "
-        )
-        if settings.tasks_max_enforce:
-            raise ConnectError(
-                text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
-                "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
-                "future release of Kafka Connect."
-            )
-        log.warning("connector.too-many-tasks", made=len(configs), maximum=maximum)
-    return [{**running.config.restore(props), "task.class": running.task_class} for props in configs]
 
 
 def _log_ignored(cls: type[Any], props: Props) -> None:

@@ -16,7 +16,8 @@ from headrace.connect_config import validation
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import BadRequestError, ConfigError, ConnectError
 from headrace.preview.run import prepare
-from headrace.runtime.worker import RunningConnector, Worker, task_configs
+from headrace.runtime.running_connector import RunningConnector
+from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 from tests.connect_config.conftest import WORKER
 
@@ -164,7 +165,7 @@ def test_task_configurations_hold_placeholders(worker: WorkerConfig, secrets: Ca
     made = Worker(worker, None, None, None, StandaloneGroup().session)  # type: ignore[arg-type]
     running: RunningConnector = made.start_connector(config, ConnectorContext("c", lambda: None, lambda _: None))
     assert running.instance.task_configs(1)[0]["topic"] == "tOp-s3cr3t"
-    assert task_configs(running) == [{**config, "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
+    assert running.task_configs() == [{**config, "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
 
 
 def test_a_preview_is_planned_with_values_and_its_errors_show_placeholders(
