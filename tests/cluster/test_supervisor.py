@@ -18,8 +18,10 @@ from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
 from headrace.config import Config
 from headrace.config.providers import Resolver
+from headrace.connect_config.settings import connector_settings
 from headrace.converters.avro import AvroConverter
 from headrace.errors import ConnectError, RetriableError
+from headrace.plugins import Kind
 from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.schema_usage import USAGE
 from tests.support import wait_until
@@ -30,7 +32,7 @@ OWN = {"file": "f"}  # what this connector gives its task: nothing of what all c
 
 def start_connector(config: Any, _context: Any) -> RunningConnector:
     instance: Any = SimpleNamespace(task_configs=lambda _most: [dict(OWN)], stop=lambda: None)
-    return RunningConnector(instance, "1", "T", Resolver().resolve(config))
+    return RunningConnector(instance, "1", "T", Resolver().resolve(config), connector_settings(config, Kind.SOURCE))
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ class Supervised:
             raise self.refusal
         self.started, self.context = self.started + 1, context
         instance: Any = SimpleNamespace(task_configs=lambda _most: [dict(OWN)], stop=self._stop)
-        return RunningConnector(instance, "1", "T", Resolver().resolve(config))
+        return RunningConnector(instance, "1", "T", Resolver().resolve(config), connector_settings(config, Kind.SOURCE))
 
     def _stop(self) -> None:
         self.may_stop.wait(120)

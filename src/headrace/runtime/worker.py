@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import structlog
 
 from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
-from headrace.connect_config.settings import connector_settings
+from headrace.connect_config.settings import ConnectorSettings, connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     ConnectorContext,
@@ -134,7 +134,8 @@ class Worker:
         props = config.props
         cls = connector_class(props)
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
-        _log_ignored(cls, props)
+        settings = connector_settings(props, cls.plugin_kind)
+        _log_ignored(cls, settings)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here instead of in every task
         registered = PluginMetrics({"connector": context.name})
@@ -145,7 +146,7 @@ class Worker:
         except BaseException:
             instance.stop()
             raise
-        return RunningConnector(instance, cls.version, instance.task_class_name, config)
+        return RunningConnector(instance, cls.version, instance.task_class_name, config, settings)
 
     def start_task(self, who: TaskNumber, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
         """Create and start a task on its own thread. Raises a HeadraceError if its plan is invalid.
@@ -328,10 +329,10 @@ def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
     return [*measures, *registered.measures()]
 
 
-def _log_ignored(cls: type[Any], props: Props) -> None:
+def _log_ignored(cls: type[Any], settings: ConnectorSettings) -> None:
     """Log options without effect. A class in Java has no options of its own."""
-    ignored = connector_settings(props, cls.plugin_kind).definition().without_effect(props)
+    ignored = settings.definition().without_effect(settings.originals)
     if not issubclass(cls, JavaPlugin):
-        ignored |= cls.definition().without_effect(props)
+        ignored |= cls.definition().without_effect(settings.originals)
     for option, reason in ignored.items():
         log.warning("connector.option.ignored", option=option, reason=reason)
