@@ -110,6 +110,15 @@ def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(
     assert (answer.status, answer.message) == (404, "Unknown task: s-0")
 
 
+def test_a_restart_says_so_when_the_connector_cannot_be_started(call: Client) -> None:
+    one_setting = {**SOURCE, "topic.creation.default.partitions": "1"}  # without the other one that is required
+    assert call("POST", "/connectors", {"name": "f", "config": one_setting}).status == 201
+    answer = call("POST", "/connectors/f/restart")
+    assert (answer.status, answer.message) == (500, "Failed to start connector: f")
+    assert call("GET", "/connectors/f/status").json["connector"]["state"] == "FAILED"
+    assert call("POST", "/connectors/f/restart?includeTasks=true").status == 202
+
+
 def test_a_deleted_connector_is_gone(call: Client, stopped: str) -> None:
     assert call("DELETE", "/connectors/s").status == 204
     assert call("GET", "/connectors").json == []

@@ -45,3 +45,5 @@ class Restart:
     tasks: frozenset[int] = frozenset()
     announce: str = UNASSIGNED
     done: threading.Event = field(default_factory=threading.Event)
+    error: Exception | None = None
+    """Why the connector could not be started; set before `done`."""

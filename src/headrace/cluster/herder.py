@@ -28,7 +28,7 @@ from headrace.cluster.supervisors import Supervisors
 from headrace.cluster.topic_rules import topics_in_use
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
-from headrace.errors import AlreadyExistsError, ElsewhereError, NotFoundError, RestError
+from headrace.errors import AlreadyExistsError, ConnectError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -239,7 +239,8 @@ class Herder:
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:
         """Restart the connector instance (both False: returns None when done), or parts of the connector (KIP-745).
 
-        Returns the status body with the affected parts RESTARTING. Raises NotFoundError, ElsewhereError.
+        Returns the status body with the affected parts RESTARTING. Raises NotFoundError, ElsewhereError, and ConnectError if the
+        instance cannot be started.
         """
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector: {name}")
@@ -295,6 +296,8 @@ class Herder:
         self._supervisors.restart(name, request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
+        if request.error is not None:
+            raise ConnectError(f"Failed to start connector: {name}") from request.error
 
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:

@@ -57,6 +57,7 @@ class Supervisor:
         self._running: RunningConnector | None = None
         self._state: str | None = None
         self._version: int | None = None
+        self._start_error: Exception | None = None  # of the last start
         self._leader_backoff = Backoff(0.25, 60.0)  # as in Kafka Connect
         self._thread = threading.Thread(target=self._main, name=f"supervisor-{name}", daemon=True)
         self.ended = threading.Event()
@@ -177,7 +178,7 @@ class Supervisor:
         self._stop_connector()
         # What this worker takes over, or makes anew with another configuration, may rest since long ago.
         asked = goal != RUNNING and (self._state not in (None, goal) or self._version == desired.version)
-        self._version, self._state = desired.version, None
+        self._version, self._state, self._start_error = desired.version, None, None
         if goal == RUNNING:
             self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
             try:
@@ -185,6 +186,7 @@ class Supervisor:
                     self._running = self._worker.start_connector(desired.config, self._context)
             except Exception as e:
                 if not self._context.stopping.is_set():
+                    self._start_error = e
                     self._connector_failed(e)
                 return
             if self._context.stopping.is_set():  # it was to end just when it returned
@@ -265,6 +267,8 @@ class Supervisor:
                 self._version = None
             self._tasks.restart(request.tasks, request.announce)
             self._converge()
+            if request.connector and desired.connector_here:
+                request.error = self._start_error
         finally:
             self._awaited.discard(request.done)
             request.done.set()
