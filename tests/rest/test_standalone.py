@@ -28,6 +28,7 @@ def no_spark() -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> StandaloneConfig:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
+    props |= {"config.providers": "file", "config.providers.file.class": "FileConfigProvider"}
     return StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
 
 
@@ -94,6 +95,20 @@ def test_offsets_that_the_connector_cannot_read_are_refused(call: Client, stoppe
     answer = call("PATCH", "/connectors/s/offsets", {"offsets": offsets})
     message = "The value for the 'position' key in the offset is expected to be a Long value"
     assert (answer.status, answer.message) == (500, message)
+
+
+def test_what_has_placeholders_that_cannot_be_resolved_is_no_mistake_of_the_request(
+    call: Client, stopped: str, tmp_path: Path
+) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.write_text("file=a")
+    assert call("PUT", "/connectors/s/config", {**SOURCE, "file": f"${{file:{secrets}:file}}"}).status == 200
+    secrets.unlink()
+    offsets = {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 1}}]}
+    calls = [("POST", "/restart", None), ("GET", "/offsets", None), ("PATCH", "/offsets", offsets), ("DELETE", "/offsets", None)]
+    answers = [call(method, f"/connectors/{stopped}{path}", body) for method, path, body in calls]
+    message = f"Could not read properties from file {secrets}"
+    assert [(answer.status, answer.message) for answer in answers] == [(500, message)] * 4
 
 
 def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(

@@ -28,7 +28,7 @@ from headrace.cluster.supervisors import Supervisors
 from headrace.cluster.topic_rules import topics_in_use
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
-from headrace.errors import AlreadyExistsError, ConnectError, ElsewhereError, NotFoundError, RestError
+from headrace.errors import AlreadyExistsError, ConfigError, ConnectError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -296,6 +296,7 @@ class Herder:
         self._supervisors.restart(name, request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
+        self._resolved(self._stores.config.snapshot().connectors.get(name, {}))  # Kafka Connect's answer if that is what fails
         if request.error is not None:
             raise ConnectError(f"Failed to start connector: {name}") from request.error
 
@@ -332,8 +333,8 @@ class Herder:
         """The stored source offsets of a connector, or the committed ones of a sink's group. Raises NotFoundError."""
         config = self._config(name)
         if connector_type(config) == "sink":
-            return self._sink_offsets.read(name, self.config.resolver.resolve(config).props)
-        return self._offsets.read(name, self.config.resolver.resolve(config).props)
+            return self._sink_offsets.read(name, self._resolved(config))
+        return self._offsets.read(name, self._resolved(config))
 
     def source_partitions(self, name: str) -> list[dict[str, Any] | None]:
         """The source partitions with an offset, from memory, without a request to Kafka."""
@@ -380,4 +381,11 @@ class Herder:
     def _stopped_config(self, name: str) -> Mapping[str, Any]:
         config, state = self._config(name), self._stores.config.snapshot()
         self._offsets.require_stopped(name, state.target_state(name), len(state.task_configs(name)))
-        return self.config.resolver.resolve(config).props
+        return self._resolved(config)
+
+    def _resolved(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A configuration without placeholders. Raises ConnectError, as the fault is not the request's."""
+        try:
+            return self.config.resolver.resolve(config).props
+        except ConfigError as error:
+            raise ConnectError(error.message) from error

@@ -156,7 +156,7 @@ def test_other_ends_of_a_validation_do_not_show_a_value(worker: WorkerConfig, se
 
 def test_a_file_that_is_gone_is_the_answer_of_a_validation(worker: WorkerConfig) -> None:
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "${file:/no/file:key}"}
-    with pytest.raises(ConnectError, match="Could not read properties from file /no/file: No such file or directory"):
+    with pytest.raises(ConnectError, match=r"Could not read properties from file /no/file$"):
         validation.check(config, worker)
 
 

@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_read_is_an_error_in_one_sentence(file: Path, cont
     file.unlink() if content is None else file.write_bytes(content)
     with pytest.raises(ConfigError) as raised:
         FileConfigProvider({}).get(str(file), {"a"})
-    assert str(raised.value) == f"Could not read properties from file {file}: {why}"
+    assert (str(raised.value), str(raised.value.__cause__)) == (f"Could not read properties from file {file}", why)
 
 
 def test_only_allowed_paths_are_read(file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -46,11 +46,13 @@ class DirectoryConfigProvider(ConfigProvider):
         try:
             return file.read_bytes().decode("utf-8", "replace")  # as Java decodes
         except OSError as error:
-            raise ConfigError(f"Could not read file {file} for property {file.name}: {error.strerror}") from error
+            log.error("Could not read file %s for property %s: %s", file, file.name, error.strerror)
+            raise ConfigError(f"Could not read file {file} for property {file.name}") from error
 
 
 def _files(directory: Path) -> list[Path]:
     try:
         return list(directory.iterdir())
     except OSError as error:
-        raise ConfigError(f"Could not list directory {directory}: {error.strerror}") from error
+        log.error("Could not list directory %s: %s", directory, error.strerror)
+        raise ConfigError(f"Could not list directory {directory}") from error

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from pathlib import Path
 
+import structlog
+
 from headrace.config.definition import ConfigDef
 from headrace.config.properties import parse_properties
 from headrace.config.providers.allowed_paths import AllowedPaths
 from headrace.config.providers.base import ConfigProvider
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, ConnectError
 from headrace.plugins import Kind, plugin
+
+log = structlog.get_logger(__name__)
 
 
 @plugin("org.apache.kafka.common.config.provider.FileConfigProvider", Kind.CONFIG_PROVIDER)
@@ -45,4 +49,5 @@ def _properties(file: Path, path: str) -> Mapping[str, str]:
         why = str(error)
     except ConfigError:
         why = "it has a malformed \\uxxxx escape"  # the error itself shows a piece of the file
-    raise ConfigError(f"Could not read properties from file {path}: {why}")
+    log.error("Could not read properties from file %s: %s", path, why)
+    raise ConfigError(f"Could not read properties from file {path}") from ConnectError(why)
