@@ -40,7 +40,7 @@ class FileStreamSinkTask(SinkTask):
         super().start(props)
         file = FileStreamSinkConfig(props).file
         self._file: BinaryIO | None = None
-        if file is None:
+        if not file:
             self._parts = Path.cwd() / f".stdout.{self.context.id}.parts"
             return
         self._parts = Path(file).absolute().with_name(f".{Path(file).name}.{self.context.id}.parts")
@@ -57,7 +57,7 @@ class FileStreamSinkTask(SinkTask):
     def lane_target(self) -> FileTarget:
         """The file."""
         file = FileStreamSinkConfig(self.props).file
-        return FileTarget("" if file is None else str(Path(file).absolute()))
+        return FileTarget(str(Path(file).absolute()) if file else "")
 
     def put(self, batch: SinkBatch) -> None:
         """Append the batch."""
