@@ -90,11 +90,31 @@ def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stop
     assert call("GET", "/connectors/s/offsets").json == {"offsets": []}
 
 
-def test_offsets_that_the_connector_cannot_read_are_refused(call: Client, stopped: str) -> None:
-    offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": "7"}}]
-    answer = call("PATCH", "/connectors/s/offsets", {"offsets": offsets})
-    message = "The value for the 'position' key in the offset is expected to be a Long value"
+@pytest.mark.parametrize(
+    ("partition", "offset", "message"),
+    [
+        ({"filename": "a"}, {"position": "7"}, "The value for the 'position' key in the offset is expected to be a Long value"),
+        ({"x": 1}, {"y": 2}, "Offset objects should either be null or contain the key 'position'"),
+        (None, {}, "Offset objects should either be null or contain the key 'position'"),
+        (None, {"position": 7}, "Partition objects cannot be null"),
+        (None, None, "Partition objects cannot be null"),
+        ({"x": 1}, {"position": 7}, "Partition objects should contain the key 'filename'"),
+        ({"x": {"b": 1}}, {"position": 7}, "Offsets may only contain primitive types as values, but field x contains MAP"),
+        ({"filename": "a"}, {"position": 2**63},
+         "Offsets may only contain primitive types as values, but field position contains class java.math.BigInteger"),
+    ],
+)  # fmt: skip
+def test_offsets_that_the_connector_cannot_read_are_refused(
+    call: Client, stopped: str, partition: object, offset: object, message: str
+) -> None:
+    answer = call("PATCH", "/connectors/s/offsets", {"offsets": [{"partition": partition, "offset": offset}]})
     assert (answer.status, answer.message) == (500, message)
+
+
+def test_the_standard_input_has_no_offsets(call: Client, stopped: str) -> None:
+    assert call("PUT", "/connectors/s/config", {**SOURCE, "file": " "}).status == 200
+    answer = call("PATCH", "/connectors/s/offsets", {"offsets": [{"partition": {"filename": ""}, "offset": None}]})
+    assert (answer.status, answer.message[:39]) == (500, "Offsets cannot be modified if the 'file")
 
 
 def test_what_has_placeholders_that_cannot_be_resolved_is_no_mistake_of_the_request(

@@ -58,20 +58,20 @@ class SourceOffsets:
         Raises ConnectError for offsets that cannot be stored, or that the connector class refuses.
         """
         for partition, offset in changes:
-            if partition is None:
-                raise ConnectError("Partition objects cannot be null")
+            _require_primitives(partition)
             _require_primitives(offset)
-        return self._write(name, config, changes, "altered")
+        managed = connector_class(config).alter_offsets(config, changes)
+        if any(partition is None for partition, _ in changes):  # unless the class has said so in its own words
+            raise ConnectError("Partition objects cannot be null")
+        self._store_of(config).put(name, changes, self._group_metadata)
+        return done_message("altered", managed)
 
     def reset(self, name: str, config: Mapping[str, Any]) -> str:
         """Remove every offset; returns the message. Raises ConnectError."""
-        return self._write(name, config, [(partition, None) for partition, _ in self._store_of(config).all(name)], "reset")
-
-    def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
-        cls = connector_class(config)
-        managed = cls.alter_offsets(config, changes)
+        changes = [(partition, None) for partition, _ in self._store_of(config).all(name)]
+        managed = connector_class(config).alter_offsets(config, changes)
         self._store_of(config).put(name, changes, self._group_metadata)
-        return done_message(done, managed)
+        return done_message("reset", managed)
 
     def require_stopped(self, name: str, target: str, tasks: int) -> None:
         """Raise BadRequestError unless the connector is STOPPED and has no tasks left."""
@@ -89,8 +89,12 @@ def done_message(done: str, managed: bool) -> str:
     return f"The offsets for this connector have been {done} successfully" if managed else _MANAGED_ELSEWHERE.format(done, done)
 
 
-def _require_primitives(offset: SourceOffset | None) -> None:
-    for key, value in (offset or {}).items():
+def _require_primitives(fields: SourcePartition | SourceOffset | None) -> None:
+    for key, value in (fields or {}).items():
         if isinstance(value, dict | list):
             kind = "MAP" if isinstance(value, dict) else "ARRAY"
-            raise ConnectError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            kind = "class java.math.BigInteger"
+        else:
+            continue
+        raise ConnectError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Config, ConfigDef, Importance, Type, option, validators
+from headrace.config.types import trim
 from headrace.connectors.base import Offsets, Props, SourceConnector, SourceOffset, SourcePartition, StoredOffsets
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import ConnectError
@@ -66,7 +67,7 @@ class FileStreamSourceTask(FeedTask):
 
     def open(self, stored: StoredOffsets) -> FeedSource | None:
         """The lines after the stored position; None without `file`: the standard input of a worker is not read."""
-        if self._config.file is None:
+        if not self._config.file:
             return None
         self._position = int((stored.get(self.partitions()[0]) or {}).get("position", 0))
         self.needs_reopening()
@@ -168,12 +169,12 @@ class FileStreamSourceConnector(SourceConnector):
     @classmethod
     def exactly_once_support(cls, config: Props) -> bool:
         """Whether each line can be delivered exactly once: from a file, not from the standard input, whose end is not stored."""
-        return bool(config.get("file"))
+        return _has_file(config)
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Agree to positions that are whole, non-negative numbers. Raises ConnectError in Kafka's words."""
-        if config.get("file") is None:
+        if not _has_file(config):
             raise ConnectError(
                 "Offsets cannot be modified if the 'file' configuration is unspecified. This is because stdin is used for "
                 "input and offsets are not tracked."
@@ -196,9 +197,11 @@ class FileStreamSourceConnector(SourceConnector):
         """Nothing to end."""
 
 
-def _check_position(partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
-    if "filename" not in partition:
-        raise ConnectError("Partition objects should contain the key 'filename'")
+def _has_file(config: Props) -> bool:
+    return bool(trim(config.get("file") or ""))
+
+
+def _check_position(partition: Mapping[str, Any] | None, offset: Mapping[str, Any]) -> None:
     if "position" not in offset:
         raise ConnectError("Offset objects should either be null or contain the key 'position'")
     position = offset["position"]
@@ -206,3 +209,7 @@ def _check_position(partition: Mapping[str, Any], offset: Mapping[str, Any]) -> 
         raise ConnectError("The value for the 'position' key in the offset is expected to be a Long value")
     if position < 0:
         raise ConnectError("The value for the 'position' key in the offset should be a non-negative value")
+    if partition is None:
+        raise ConnectError("Partition objects cannot be null")
+    if "filename" not in partition:
+        raise ConnectError("Partition objects should contain the key 'filename'")

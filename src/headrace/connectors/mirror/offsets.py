@@ -33,6 +33,8 @@ def check_offsets(
     for where, offset in changes:
         if offset is None:
             continue
+        if where is None:
+            raise ConnectError("Source partitions may not be null")
         for key in texts:
             _check_string(where, key)
         if partition:

@@ -87,9 +87,9 @@ class SparkSourceConnector(SourceConnector):
 
 
 def _require_keys(*keys: str) -> Callable[[SourcePartition], None]:
-    def check(partition: SourcePartition) -> None:
+    def check(partition: SourcePartition | None) -> None:
         for key in keys:
-            if key not in partition:
+            if key not in (partition or {}):
                 raise ConnectError(f"Partition objects should contain the key '{key}'")
 
     return check
