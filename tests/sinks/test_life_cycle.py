@@ -84,9 +84,11 @@ def test_removing_one_offset_does_not_touch_the_others(cluster: Cluster, sink: M
     cluster.create(topic, partitions=2)
     one = sink(FILE, topics=topic, file=str(file), consumer_override_group_id=group, initial_state="STOPPED")
     one.await_states("STOPPED")
+    gone = {"partition": {"kafka_topic": topic, "kafka_partition": 1}, "offset": None}
+    with pytest.raises(RestError, match="Failed to alter consumer group offsets"):  # there is no such group
+        one.worker.call("PATCH", one.path + "/offsets", {"offsets": [gone]})
     outsider = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
     outsider.commit(offsets=[TopicPartition(topic, 0, 1, "kept"), TopicPartition(topic, 1, 1)], asynchronous=False)
-    gone = {"partition": {"kafka_topic": topic, "kafka_partition": 1}, "offset": None}
     one.worker.call("PATCH", one.path + "/offsets", {"offsets": [gone]})
     assert one.offsets() == {(topic, 0): 1}
     kept, removed = outsider.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=60)

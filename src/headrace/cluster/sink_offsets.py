@@ -101,9 +101,10 @@ class SinkOffsets:
         changed = {p: offset for p, offset in offsets.items() if offset is not None}
         if changed:
             admin.commit(group, changed)
-        removed = admin.committed(group, partitions=offsets.keys() - changed.keys())
-        if removed:
-            group_offsets.remove(self._spark(), self._client(name, config), group, removed)
+        removed = offsets.keys() - changed.keys()
+        stored = admin.committed(group, partitions=removed)
+        if stored or (removed and not admin.committed(group)):  # the coordinator refuses a group that it does not know
+            group_offsets.remove(self._spark(), self._client(name, config), group, stored or removed)
 
 
 def _lag(partition: Partition, committed: int, end: int) -> PartitionLag:
