@@ -40,9 +40,15 @@ KEY = new_key(CONFIG)
         (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Request-Signature-Algorithm": "HmacMD5"}, KEY, 400,
          "This worker does not support the 'HmacMD5' key signing algorithm used by other workers."),
         (b"", sign(b"", KEY, "HmacSHA256"), None, 503, "This worker is still starting up"),
+        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Request-Signature-Algorithm": "HmacSHA1"}, KEY, 400,
+         "currently configured to use: [HmacSHA256]. Check"),
+        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Request-Signature-Algorithm": "foo"}, KEY, 400,
+         "Algorithm foo not available"),
         (b"other", sign(b"", KEY, "HmacSHA256"), KEY, 403, "Internal request contained invalid signature."),
         (b"", sign(b"", new_key(CONFIG), "HmacSHA256"), KEY, 403, "Internal request contained invalid signature."),
-        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Authorization": "?"}, KEY, 403, "contained invalid signature."),
+        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Authorization": "!!"}, None, 400, "Illegal base64 character 21"),
+        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Authorization": "YQ="}, KEY, 400, "wrong 4-byte ending unit"),
+        (b"", {**sign(b"", KEY, "HmacSHA256"), "X-Connect-Authorization": "YQ"}, KEY, 403, "contained invalid signature."),
     ],
 )  # fmt: skip
 def test_what_was_not_signed_by_a_worker_is_refused(body, headers, key, status, message):

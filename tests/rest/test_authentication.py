@@ -93,8 +93,8 @@ def test_health_is_open(ask: As) -> None:
 
 
 def test_what_workers_sign_among_themselves_needs_no_user(ask: As) -> None:
-    for method, path in (("POST", "/connectors/c/tasks"), ("PUT", "/connectors/c/fence")):
-        assert ask(STRANGER, method, path).message == "Internal request missing required signature"
+    for method, path, body in (("POST", "/connectors/c/tasks", []), ("PUT", "/connectors/c/fence", None)):
+        assert ask(STRANGER, method, path, body).message == "Internal request missing required signature"
 
 
 @pytest.mark.parametrize(

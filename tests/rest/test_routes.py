@@ -146,6 +146,9 @@ def test_active_topics_are_shown_in_order(call: Client, herder: MemoryHerder) ->
 
 def test_internal_requests_are_refused(call: Client) -> None:
     assert call("PUT", "/connectors/x/fence").message == "Internal request missing required signature"
+    assert call("POST", "/connectors/x/tasks", [{"a": "b"}]).message == "Internal request missing required signature"
+    for body in ("", "{}", '"x"', "no JSON", '[{"a": []}]'):  # read before its signature is asked for
+        assert call("POST", "/connectors/x/tasks", raw=body).status == 500
     signed = {"X-Connect-Authorization": "abc"}
     assert call("PUT", "/connectors/x/fence", headers=signed).status == 403
 

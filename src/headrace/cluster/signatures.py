@@ -6,14 +6,18 @@ import base64
 import hashlib
 import hmac
 import secrets
+import string
 import time
 from collections.abc import Mapping
 
 from headrace.cluster.records import SessionKey
+from headrace.config import java_text
 from headrace.errors import BadRequestError, RestError
 from headrace.runtime.distributed_config import ALGORITHMS, DistributedConfig
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
+_JAVA_ALGORITHMS = frozenset(map(str.lower, ALGORITHMS))
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 def new_key(config: DistributedConfig) -> SessionKey:
@@ -45,10 +49,13 @@ def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, conf
     signature_text, algorithm = lowered.get(SIGNATURE.lower()), lowered.get(ALGORITHM.lower())
     if signature_text is None or algorithm is None:
         raise BadRequestError("Internal request missing required signature")
+    if algorithm.lower() not in _JAVA_ALGORITHMS:
+        raise BadRequestError(f"Algorithm {algorithm} not available")
+    signature = _decoded(signature_text)
     if algorithm not in config.verification_algorithms:
         raise BadRequestError(
             f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
-            f"This worker is currently configured to use: {config.verification_algorithms}. "
+            f"This worker is currently configured to use: {java_text(config.verification_algorithms)}. "
             "Check that all workers' configuration files permit the same set of signature algorithms, and correct any "
             "misconfigured worker and restart it."
         )
@@ -56,12 +63,19 @@ def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, conf
         raise RestError(
             503, "This worker is still starting up and has not been able to read a session key from the config topic yet"
         )
-    try:
-        signature = base64.b64decode(signature_text, validate=True)
-    except ValueError:
-        signature = b""
     if not hmac.compare_digest(signature, _mac(body, key, algorithm)):
         raise RestError(403, "Internal request contained invalid signature.")
+
+
+def _decoded(text: str) -> bytes:
+    """A signature as bytes, with the errors of Java's decoder, which needs no padding."""
+    strange = next((character for character in text if character not in _BASE64), None)
+    if strange is not None:
+        raise BadRequestError(f"Illegal base64 character {ord(strange):x}")
+    digits = text.rstrip("=")
+    if "=" in digits or len(digits) % 4 == 1 or (digits != text and len(text) % 4):
+        raise BadRequestError("Input byte array has wrong 4-byte ending unit")
+    return base64.b64decode(digits + "=" * (-len(digits) % 4))
 
 
 def _mac(body: bytes, key: SessionKey, algorithm: str) -> bytes:

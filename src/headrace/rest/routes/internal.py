@@ -8,7 +8,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError
+from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, read_bytes
@@ -24,9 +24,11 @@ resource = Resource("internal")
 @resource.post("/connectors/{connector}/tasks", gives={204: None}, errors=[400, 403, 409])
 def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
     """Task configurations that the connector made on another worker."""
+    if not raw.strip():
+        raise ConnectError("The request has no body; expected an array of task configurations.")
+    configs = [body.texts(config, "a task configuration") or {} for config in body.items(body.parse(raw), "the request") or []]
     _signed(request)
     herder.leader.verify(raw, request.headers)
-    configs = [body.texts(config, "a task configuration") or {} for config in body.items(body.parse(raw), "the request") or []]
     herder.leader.put_task_configs(connector, [{k: v for k, v in config.items() if v is not None} for config in configs])
     return responses.done(204)
 
