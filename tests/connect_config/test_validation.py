@@ -184,9 +184,12 @@ class TestConnectors:
             validation.validate("Drain", WELL, worker())
 
     def test_a_version_that_is_not_there_leaves_only_the_options_of_all_connectors(self, worker):
-        body = validation.validate(None, WELL | {"connector.plugin.version": "9"}, worker())
-        assert body["error_count"] == 2
+        more = {"connector.plugin.version": "9", "transforms": "x", "nothing": None, "value.converter": "JsonConverter"}
+        body = validation.validate(None, WELL | more, worker())
+        assert body["error_count"] == 3  # of `nothing`, too
         assert body["groups"] == ["Common", "Transforms", "Predicates", "Error Handling"]
+        converter = next(entry for entry in body["configs"] if entry["value"]["name"] == "value.converter")
+        assert converter["definition"]["default_value"] is None
 
 
 @pytest.mark.usefixtures("installed")

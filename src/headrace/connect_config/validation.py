@@ -134,7 +134,7 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     try:
         with_version(connector, props.get(VERSION))
     except HeadraceError as error:
-        return _wrong_version(connector, props, worker, error.message)
+        return _wrong_version(connector, props, error.message)
     common = common_definition(connector, props, _converters(worker))
     values = {value.name: value for value in common.validate(props)}
     _common_rules(values, props, connector, worker)
@@ -149,12 +149,13 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     return report
 
 
-def _wrong_version(connector: type[Any], props: Props, worker: WorkerSettings, why: str) -> Report:
+def _wrong_version(connector: type[Any], props: Props, why: str) -> Report:
     """Only what any connector has can be checked when the wanted version of this one is not there."""
-    common, report = common_definition(None, props, _converters(worker), version_of=connector), Report()
+    common, report = common_definition(None, {}, {}, version_of=connector), Report()
     values = {value.name: value for value in common.validate(props)}
     values[CLASS].errors.append(why)
     values[VERSION].errors.append(why)
+    rules.no_nulls(values, props)
     _add_in_order(report, values, common.options)
     report.add_groups(common.groups)
     return report
