@@ -140,6 +140,18 @@ def test_a_connector_that_fails_while_it_runs_is_stopped_and_says_why(supervised
     assert supervised.stopped == 1
 
 
+def test_a_failed_connector_can_be_stopped_and_resumed(supervised: Supervised) -> None:
+    supervised.refusal = ConnectError("the source is not there")
+    supervised.supervisor.start()
+    supervised.reaches("FAILED")
+    supervised.refusal, supervised.want = None, replace(RUNNING, target="STOPPED")
+    supervised.supervisor.wake()
+    supervised.reaches("STOPPED")
+    supervised.want = RUNNING
+    supervised.supervisor.wake()
+    supervised.reaches("RUNNING")
+
+
 def test_who_waits_for_a_connector_that_is_deleted_is_answered(supervised: Supervised) -> None:
     supervised.supervisor.start()
     supervised.reaches("RUNNING")
