@@ -5,6 +5,7 @@
     │   ├── RetriableError            the same, but trying again may help                            500
     │   ├── DataError                 a record's bytes or schema do not fit                          500
     │   ├── NotFoundError             no such connector, task, plugin, logger                        404
+    │   ├── TooManyTasksError         a connector has generated more tasks than it may have          500
     │   ├── AlreadyExistsError        the name is taken                                              409
     │   └── BadRequestError           the request, or the configuration in it, is wrong              400
     ├── RestError                     an answer with a status of its own (403, 409, 500 …)           given
@@ -70,6 +71,12 @@ class AlreadyExistsError(ConnectError):
 
     status = 409
     java_class = "org.apache.kafka.connect.errors.AlreadyExistsException"
+
+
+class TooManyTasksError(ConnectError):
+    """A connector has generated more tasks than it may have."""
+
+    java_class = "org.apache.kafka.connect.runtime.TooManyTasksException"
 
 
 class BadRequestError(ConnectError):

@@ -74,6 +74,8 @@ class Supervised:
         self.submitted: list[list[dict[str, str]]] = []
         self.leader_away = 0
         self.refusal: Exception | None = None
+        self.generated: list[Exception | int] = []
+        """What the next calls of taskConfigs throw, or how many tasks they give; one if nothing is left."""
         self.started, self.stopped = 0, 0
         self.may_stop = threading.Event()
         self.may_stop.set()
@@ -90,12 +92,20 @@ class Supervised:
         if self.refusal is not None:
             raise self.refusal
         self.started, self.context = self.started + 1, context
-        instance: Any = SimpleNamespace(task_configs=lambda _most: [dict(OWN)], stop=self._stop)
+        instance: Any = SimpleNamespace(task_configs=self._task_configs, stop=self._stop)
         return RunningConnector(instance, "1", "T", Resolver().resolve(config), connector_settings(config, Kind.SOURCE))
+
+    def _task_configs(self, _most: int) -> list[dict[str, str]]:
+        tasks = self.generated.pop(0) if self.generated else 1
+        if isinstance(tasks, Exception):
+            raise tasks
+        return [dict(OWN)] * tasks
 
     def _stop(self) -> None:
         self.may_stop.wait(120)
         self.stopped += 1
+        if self.refusal is not None:
+            raise self.refusal
 
     def _submit(self, _name: str, configs: list[dict[str, str]]) -> None:
         if self.leader_away:
@@ -152,6 +162,19 @@ def test_a_failed_connector_can_be_stopped_and_resumed(supervised: Supervised) -
     supervised.reaches("RUNNING")
 
 
+@pytest.mark.parametrize(("target", "state"), [("PAUSED", "FAILED"), ("STOPPED", "STOPPED")])
+def test_a_connector_that_throws_when_it_stops_is_failed_if_it_was_to_pause(
+    supervised: Supervised, target: str, state: str
+) -> None:
+    supervised.supervisor.start()
+    supervised.reaches("RUNNING")
+    supervised.refusal, supervised.want = ConnectError("the source holds on"), replace(RUNNING, target=target)
+    supervised.supervisor.wake()
+    supervised.reaches(state)
+    status = supervised.statuses.connector("c")
+    assert status and ("the source holds on" in str(status["trace"])) == (state == "FAILED")
+
+
 def test_who_waits_for_a_connector_that_is_deleted_is_answered(supervised: Supervised) -> None:
     supervised.supervisor.start()
     supervised.reaches("RUNNING")
@@ -169,6 +192,21 @@ def test_task_configurations_wait_for_a_leader(supervised: Supervised) -> None:
     supervised.supervisor.start()
     wait_until(lambda: len(supervised.submitted) == 1, 120, "the task configurations have been submitted")
     assert supervised.submitted == [[{**OWN, "task.class": "T"}]]
+
+
+def test_a_connector_that_cannot_generate_task_configurations_now_goes_on_and_is_asked_again(supervised: Supervised) -> None:
+    supervised.generated, supervised.want = [ConnectError("the source is away")] * 2, replace(RUNNING, tasks=[])
+    supervised.supervisor.start()
+    wait_until(lambda: len(supervised.submitted) == 1, 120, "the task configurations have been submitted")
+    assert (supervised.state(), supervised.started, supervised.stopped) == ("RUNNING", 1, 0)
+
+
+def test_a_connector_that_generates_too_many_tasks_is_failed(supervised: Supervised) -> None:
+    supervised.generated = [2]
+    supervised.supervisor.start()
+    supervised.reaches("FAILED")
+    status = supervised.statuses.connector("c")
+    assert status and str(status["trace"]).startswith("org.apache.kafka.connect.runtime.TooManyTasksException: The connector c")
 
 
 def test_a_stopped_connector_has_no_instance_and_no_task_configurations(supervised: Supervised) -> None:

@@ -183,7 +183,7 @@ def test_a_class_whose_version_throws_is_there_and_its_task_is_failed(java_worke
     assert trace.startswith("java.lang.IllegalStateException: no luck in the task's version\n")
 
 
-@pytest.mark.parametrize("method", ["connector.start", "taskClass", "taskConfigs"])
+@pytest.mark.parametrize("method", ["connector.start", "taskClass"])
 def test_a_connector_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str):
     trace = connector(COUNTING, topic=topic, fail=method).trace()
     assert trace.startswith(f"java.lang.IllegalStateException: no luck in {method}\n")

@@ -21,7 +21,7 @@ from headrace.cluster.leader import Leader
 from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, StatusReporter
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, TooManyTasksError
 from headrace.retry import Backoff
 from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.schema_usage import USAGE
@@ -58,7 +58,8 @@ class Supervisor:
         self._state: str | None = None
         self._version: int | None = None
         self._start_error: Exception | None = None  # of the last start
-        self._leader_backoff = Backoff(0.25, 60.0)  # as in Kafka Connect
+        self._leader_backoff, self._connector_backoff = Backoff(0.25, 60.0), Backoff(0.25, 60.0)  # as in Kafka Connect
+        self._retry = threading.Timer(0, self.wake)  # not started
         self._thread = threading.Thread(target=self._main, name=f"supervisor-{name}", daemon=True)
         self.ended = threading.Event()
         self._awaited = set[threading.Event]()  # of queued steps
@@ -179,10 +180,13 @@ class Supervisor:
             self._tasks.class_version = None
 
     def _start_connector(self, desired: DesiredState, goal: str) -> None:
-        self._stop_connector()
+        not_stopped = self._stop_connector()
         # What this worker takes over, or makes anew with another configuration, may rest since long ago.
         asked = goal != RUNNING and (self._state not in (None, goal) or self._version == desired.version)
         self._version, self._state, self._start_error = desired.version, None, None
+        if goal == PAUSED and not_stopped is not None:  # as in Kafka Connect, where STOPPED is reached all the same
+            self._connector_failed(not_stopped)
+            return
         if goal == RUNNING:
             self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
             try:
@@ -212,9 +216,14 @@ class Supervisor:
             if context.stopping.is_set():
                 self._stop_connector()
                 self._state = None
-            else:
+            elif isinstance(e, TooManyTasksError):
                 self._connector_failed(e)
+            else:  # its source may be away: as in Kafka Connect it goes on, with the tasks that it has
+                pause_s = self._connector_backoff.failed()
+                log.exception("connector.tasks.failed", pause_s=pause_s)
+                self._later(pause_s, self._reconfigure)
             return
+        self._connector_backoff.succeeded()
         # Converters, transforms and clients are the connector's: tasks restart even with equal configurations (KAFKA-9228).
         if configs != [dict(t) for t in desired.tasks] or (configs and desired.applied != desired.config):
             log.info("connector.tasks.reconfigured", tasks=len(configs))
@@ -236,21 +245,32 @@ class Supervisor:
         except HeadraceError as error:
             pause_s = self._leader_backoff.failed()
             log.info("connector.tasks.waiting", cause=str(error), pause_s=pause_s)
-            retry = threading.Timer(pause_s, self.wake if not configs else self._reconfigure)
-            retry.daemon = True
-            retry.start()
+            self._later(pause_s, self.wake if not configs else self._reconfigure)
+
+    def _later(self, pause_s: float, step: Callable[[], None]) -> None:
+        """Retry on a thread after a pause, instead of what waits so far."""
+        self._retry.cancel()
+        self._retry = threading.Timer(pause_s, step)
+        self._retry.daemon = True
+        self._retry.start()
 
     def _connector_failed(self, error: Exception) -> None:
         self._stop_connector()
         self._state = FAILED
         self._reporter.connector(self.name, FAILED, self._tasks.class_version, as_headrace_error(error))
 
-    def _stop_connector(self) -> None:
+    def _stop_connector(self) -> Exception | None:
+        """Stop the connector instance; returns what it throws then."""
         if self._context is not None:
             self._context.stopping.set()
         running, self._running = self._running, None
         if running is not None:
-            running.instance.stop()
+            try:
+                running.instance.stop()
+            except Exception as error:
+                log.warning("connector.stop.failed", cause=f"{as_headrace_error(error).java_class}: {error}")
+                return error
+        return None
 
     def _release_connector(self) -> None:
         """Stop the connector instance, which was reassigned or removed."""

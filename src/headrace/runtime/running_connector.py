@@ -10,7 +10,7 @@ import structlog
 from headrace.config.providers import Resolved
 from headrace.connect_config.settings import ConnectorSettings
 from headrace.connectors.base import Connector
-from headrace.errors import ConnectError
+from headrace.errors import TooManyTasksError
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +28,7 @@ class RunningConnector:
     def task_configs(self) -> list[dict[str, str]]:
         """The task configurations, with `task.class` as Kafka Connect stores it.
 
-        Values of config providers are placeholders again, as they are stored and shown. Raises ConnectError (KIP-1004) if there
+        Values of config providers are placeholders again, as they are stored and shown. Raises TooManyTasksError (KIP-1004) if there
         are more than `tasks.max` and `tasks.max.enforce` is not off.
         """
         maximum = self.settings.tasks_max
@@ -39,7 +39,7 @@ class RunningConnector:
                 "the maximum number of tasks it is configured to create. "
             )
             if self.settings.tasks_max_enforce:
-                raise ConnectError(
+                raise TooManyTasksError(
                     text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
                     "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in "
                     "a future release of Kafka Connect."

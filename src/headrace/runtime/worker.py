@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = structlog.get_logger(__name__)
-
 
 _COMMIT_S, _FENCE_S = 30.0, 30.0
 Settings = TypeVar("Settings", SourceConnectorConfig, SinkConnectorConfig)
@@ -144,7 +144,8 @@ class Worker:
         try:
             instance.start(props)
         except BaseException:
-            instance.stop()
+            with suppress(Exception):  # what the start has raised is what counts
+                instance.stop()
             raise
         return RunningConnector(instance, cls.version, instance.task_class_name, config, settings)
 

@@ -121,18 +121,21 @@ class JavaConnector(JavaPlugin):
         return call.result()
 
     def stop(self) -> None:
-        """Stop the instance, whatever it throws then; one that takes longer than 5 s is left behind, as in Kafka Connect."""
+        """Stop the instance; one that takes longer than 5 s is left behind, as in Kafka Connect.
+
+        Raises PluginError for what it throws then.
+        """
         host, id = self._host, self._id
         call = in_background(lambda: host.ask("connector.stop", id=id), f"plugin-{self.context.name}")
         try:
-            call.result(_STOP_S)
+            with hiding(self._passwords):
+                call.result(_STOP_S)
         except TimeoutError:
             log.warning("plugin.stop.left-behind", plugin=self.plugin_name, limit_s=_STOP_S)
-        except PluginError as error:
-            log.warning("plugin.stop.failed", plugin=self.plugin_name, cause=f"{error.java_class}: {error}")
-        self._host.forget(self._id)
-        self._host.release()
-        self._host = self.host
+        finally:
+            self._host.forget(self._id)
+            self._host.release()
+            self._host = self.host
 
     def _failed(self, trace: str) -> None:
         first = trace.partition("\n")[0]
