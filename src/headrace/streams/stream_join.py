@@ -177,14 +177,10 @@ def _stores(graph: Graph, names: JoinNames, joined: StreamJoined, windows: JoinW
         for supplier, name in sides
     ]
     stores = [replace(store, value_serde=serde) for store, serde in zip(buffers, serdes, strict=True)]
-    for (supplier, _), store in zip(sides, stores, strict=True):
-        if supplier is None and base is None:
-            graph.generated_names.store(store.name, store.logging_enabled)
-    if kind is JoinKind.INNER:
-        return JoinStores(stores[0], stores[1], None)
-    shared = _outer_join_store(names, joined, kind)
-    if this_supplier is None and base is None:
-        graph.generated_names.store(shared.name, shared.logging_enabled)
+    shared = None if kind is JoinKind.INNER else _outer_join_store(names, joined, kind)
+    # In Kafka only `StreamJoined.as_` and `with_store_name` name the stores; those of suppliers count as generated without it.
+    for store in (*stores, *([shared] if shared else [])) if base is None else ():
+        graph.generated_names.store(store.name, store.logging_enabled)
     return JoinStores(stores[0], stores[1], shared)
 
 

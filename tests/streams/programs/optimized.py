@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from headrace.streams import Grouped, JoinWindows, Materialized, Repartitioned, Serdes, StreamJoined, StreamsBuilder, Suppressed
+from headrace.streams import (
+    Grouped,
+    JoinWindows,
+    Materialized,
+    Repartitioned,
+    Serdes,
+    Stores,
+    StreamJoined,
+    StreamsBuilder,
+    Suppressed,
+)
 from tests.streams.programs.case import case
 from tests.streams.programs.functions import (
     ACTION,
@@ -283,3 +293,31 @@ def processors_that_are_not_known_to_change_anything(b: StreamsBuilder) -> None:
     v = b.stream("b").map(PAIR).process_values(FIXED)
     v.group_by_key().count().to_stream().to("counted-b")
     v.group_by_key().reduce(REDUCER).to_stream().to("reduced-b")
+
+
+@case(EXPLICIT)
+def stores_of_a_join_by_suppliers_are_not_named(b: StreamsBuilder) -> None:
+    w = JoinWindows.of_time_difference_and_grace(minutes(5), minutes(1))
+    one = Stores.in_memory_window_store("this-store", minutes(11), minutes(10), True)
+    two = Stores.in_memory_window_store("other-store", minutes(11), minutes(10), True)
+    b.stream("a").left_join(b.stream("b"), JOINER, w, StreamJoined.with_(one, two)).to("out")
+
+
+@case(EXPLICIT)
+def stores_of_an_inner_join_by_suppliers_are_not_named(b: StreamsBuilder) -> None:
+    w = JoinWindows.of_time_difference_and_grace(minutes(5), minutes(1))
+    one = Stores.in_memory_window_store("this-store", minutes(11), minutes(10), True)
+    two = Stores.in_memory_window_store("other-store", minutes(11), minutes(10), True)
+    b.stream("a").join(b.stream("b"), JOINER, w, StreamJoined.with_(one, two)).to("out")
+
+
+@case(EXPLICIT)
+def stores_of_a_join_by_suppliers_and_a_name(b: StreamsBuilder) -> None:
+    w = JoinWindows.of_time_difference_and_grace(minutes(5), minutes(1))
+    one = Stores.in_memory_window_store("this-store", minutes(11), minutes(10), True)
+    b.stream("a").left_join(b.stream("b"), JOINER, w, StreamJoined.as_("named").with_this_store_supplier(one)).to("out")
+
+
+@case(EXPLICIT)
+def a_global_table_without_a_name_of_its_store_is_refused(b: StreamsBuilder) -> None:
+    b.global_table("g")
