@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import TopologyError
-from headrace.streams import JoinWindows, Materialized, Serdes, SlidingWindows, StreamsBuilder, TimeWindows, Topology
+from headrace.streams import Consumed, JoinWindows, Materialized, Serdes, SlidingWindows, StreamsBuilder, TimeWindows, Topology
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.build import written_topics
 from headrace.streams.internal_topics import derive
@@ -28,6 +28,14 @@ def test_an_operation_has_the_users_function():
     builder = StreamsBuilder()
     builder.stream("in").filter_not(positive).to("out")
     assert operations(builder.build()) == [FilterOperation(positive, negate=True)]
+
+
+def test_a_global_table_of_a_topic_alone_can_be_queried_by_its_generated_name():
+    builder = StreamsBuilder()
+    assert builder.global_table("g").queryable_store_name == "g-STATE-STORE-0000000000"
+    assert builder.global_table("h", Consumed.as_("read")).queryable_store_name == "h-STATE-STORE-0000000003"
+    assert builder.global_table("i", Materialized.as_("kept")).queryable_store_name == "kept"
+    assert builder.global_table("j", Materialized.with_(Serdes.string(), Serdes.string())).queryable_store_name is None
 
 
 def test_an_aggregation_says_what_where_and_in_which_windows():

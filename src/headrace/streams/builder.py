@@ -105,6 +105,7 @@ class StreamsBuilder:
         if not isinstance(topic, str):
             raise ArgumentError(f"A table reads one topic, not {topic!r}.")
         consumed, materialized = take(options, keywords, Consumed, Materialized)
+        always_queryable = not logged and materialized is None  # Kafka's global tables, even by a generated name
         materialized = materialized or Materialized()
         if consumed is None:
             consumed = Consumed(None, materialized.key_serde, materialized.value_serde)
@@ -112,4 +113,5 @@ class StreamsBuilder:
             materialized = replace(materialized, key_serde=consumed.key_serde, value_serde=consumed.value_serde)
         if not logged:
             materialized = materialized.with_logging_disabled()
-        return consumed, materialized_internal(materialized, self._graph, f"{topic}-")
+        internal = materialized_internal(materialized, self._graph, f"{topic}-")
+        return consumed, replace(internal, queryable_name=internal.store_name) if always_queryable else internal

@@ -12,4 +12,4 @@ class GlobalKTable:
     store: str
     """The name of the store."""
     queryable_store_name: str | None
-    """The name of the store, None if it was generated."""
+    """The name of the store; None if a Materialized was given that has no name."""

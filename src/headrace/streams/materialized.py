@@ -97,7 +97,7 @@ class MaterializedInternal:
     materialized: Materialized
     store_name: str
     queryable_name: str | None
-    """None if the name was generated."""
+    """None if the name was generated, but for a global table without a Materialized."""
 
     @property
     def key_serde(self) -> Serde | None:
