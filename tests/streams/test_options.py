@@ -75,7 +75,9 @@ def test_durations_are_timedeltas_or_milliseconds():
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
 def test_a_name_that_no_topic_could_have_is_refused(name: str):
     with pytest.raises(TopologyError, match=r"^Invalid topology: Name "):
-        Grouped.as_(name)
+        Named.as_(name)
+    with pytest.raises(TopologyError, match=r"^Invalid topology: Name "):
+        StreamsBuilder().stream("in", Consumed.as_(name))
 
 
 def test_a_changed_option_is_a_new_one():

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from headrace.errors import MissingSourceTopicError, StreamsError
+from headrace.errors import MissingSourceTopicError
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import saturated_sum
+from headrace.streams.naming import valid_topic
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.partitions import PartitionCounts, Subtopology, repartition_counts
 from headrace.streams.stores import WINDOWED, StateStore, StoreKind
@@ -19,7 +20,6 @@ from headrace.streams.topology import Topology
 
 Count = Callable[[str], int | None]
 VERSIONED_ADDITIONAL_MS = 86_400_000
-_MAX_NAME = 249
 
 
 class TopicKind(StrEnum):
@@ -173,7 +173,5 @@ def _changelog(name: str, partitions: int, store: StateStore, config: StreamsCon
 
 
 def _topic(name: str, kind: TopicKind, partitions: int, store_configs: Mapping[str, str], config: StreamsConfig) -> InternalTopic:
-    if len(name) > _MAX_NAME:
-        raise StreamsError(f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_MAX_NAME}")
     configs = {"message.timestamp.type": "CreateTime", **_DEFAULTS[kind], **config.topic_configs, **store_configs}
-    return InternalTopic(name, kind, partitions, dict(sorted(configs.items())), config.replication_factor)
+    return InternalTopic(valid_topic(name), kind, partitions, dict(sorted(configs.items())), config.replication_factor)

@@ -5,7 +5,7 @@ Kafka's rule: an operator takes a number even if it has a name, so that naming o
 
 from __future__ import annotations
 
-from headrace.errors import TopologyError
+from headrace.errors import StreamsError, TopologyError
 
 MAX_LENGTH = 249
 STATE_STORE = "STATE-STORE-"
@@ -27,6 +27,17 @@ def valid_name(name: str) -> str:
     return name
 
 
+def valid_topic(name: str) -> str:
+    """The name of an internal topic itself. Raises StreamsError in Kafka's words if no topic could have it."""
+    if len(name) > MAX_LENGTH:
+        raise StreamsError(f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {MAX_LENGTH}")
+    if not _ALLOWED.issuperset(name):
+        raise StreamsError(
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return name
+
+
 class Names:
     """The counter of a builder."""
 
@@ -43,11 +54,13 @@ class Names:
         return self.processor(prefix + STATE_STORE)
 
     def name_or_generated(self, name: str | None, prefix: str) -> str:
-        """The name, or a generated one if it is None; takes a number in both cases."""
+        """The name, or a generated one if it is None; takes a number in both cases. Raises TopologyError for an illegal name."""
         generated = self.processor(prefix)
-        return generated if name is None else name
+        return generated if name is None else valid_name(name)
 
     def suffixed_or_generated(self, name: str | None, suffix: str, prefix: str) -> str:
-        """The name with a suffix, or a generated one if it is None; takes a number in both cases."""
+        """The name with a suffix, or a generated one if it is None; takes a number in both cases. Raises TopologyError for an
+        illegal name.
+        """
         generated = self.processor(prefix)
-        return generated if name is None else valid_name(name + suffix)
+        return generated if name is None else valid_name(valid_name(name) + suffix)

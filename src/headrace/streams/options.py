@@ -23,21 +23,17 @@ Partitioner = Callable[..., Any]
 
 @dataclass(frozen=True)
 class _Option:
-    """Something with a name."""
+    """Something with a name, which operators check that are called by it: as in Kafka not all of them."""
 
     name: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.name is not None:
-            valid_name(self.name)
-
     @classmethod
     def as_(cls, name: str) -> Self:
-        """With a name; the trailing underscore because `as` is a word of Python. Raises TopologyError for an illegal name."""
+        """With a name; the trailing underscore because `as` is a word of Python."""
         return cls(name=name)
 
     def with_name(self, name: str) -> Self:
-        """With another name. Raises TopologyError for an illegal one."""
+        """With another name."""
         return replace(self, name=name)
 
 
@@ -59,7 +55,11 @@ class _Formats(_Option):
 
 @dataclass(frozen=True)
 class Named(_Option):
-    """The name of an operator."""
+    """The name of an operator. Raises TopologyError for an illegal one."""
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            valid_name(self.name)
 
 
 class AutoOffsetReset:
@@ -157,7 +157,6 @@ class Repartitioned(_Formats):
     partitioner: Partitioner | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.partitions is not None and self.partitions < 1:
             raise ArgumentError("Number of partitions must be at least 1.")
 
@@ -225,7 +224,7 @@ class StreamJoined(_Formats):
     @classmethod
     def as_(cls, name: str) -> Self:
         """With a name of the stores; `with_name` names the operators."""
-        return cls(store_name=valid_name(name))
+        return cls(store_name=name)
 
     @classmethod
     def with_(cls, *arguments: Any) -> Self:
@@ -239,8 +238,8 @@ class StreamJoined(_Formats):
         return cls(None, *arguments)
 
     def with_store_name(self, store_name: str) -> Self:
-        """With another name of the stores. Raises TopologyError for an illegal one."""
-        return replace(self, store_name=valid_name(store_name))
+        """With another name of the stores."""
+        return replace(self, store_name=store_name)
 
     def with_other_value_serde(self, other_value_serde: Serde | None) -> Self:
         """With another format of the other side's values."""

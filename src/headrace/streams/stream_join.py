@@ -10,7 +10,6 @@ from headrace.errors import ArgumentError, StreamsError
 from headrace.streams import stream
 from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
-from headrace.streams.naming import valid_name
 from headrace.streams.operations import (
     Function,
     GlobalTableJoin,
@@ -262,9 +261,7 @@ def join_global(
     kind: JoinKind, left: KStream, right: GlobalKTable, key_selector: Function, joiner: Function, named: Named | None = None
 ) -> KStream:
     """A stream with a global table, by a derived key; no repartition topic."""
-    name = left.flow.graph.names.name_or_generated(
-        valid_name(named.name) if named and named.name is not None else None, _LEFT_JOIN
-    )
+    name = left.flow.graph.names.name_or_generated(named.name if named else None, _LEFT_JOIN)
     node = Operator(name, GlobalTableJoin(kind, joiner, key_selector, right.store))
     node.keeps_null_keys = kind is JoinKind.LEFT
     return stream.KStream(left.flow.to(node, value_serde=None), left.repartition_required)

@@ -8,7 +8,6 @@ from typing import Self
 
 from headrace.errors import ArgumentError
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.naming import valid_name
 
 
 @dataclass(frozen=True)
@@ -90,5 +89,5 @@ class Suppressed:
         return cls(None, milliseconds(time_to_wait_for_more_events, "time_to_wait_for_more_events"), buffer_config)
 
     def with_name(self, name: str) -> Self:
-        """With a name. Raises TopologyError for an illegal one."""
-        return replace(self, name=valid_name(name))
+        """With a name."""
+        return replace(self, name=name)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 
 from headrace.streams import (
+    Branched,
+    Grouped,
+    Joined,
     JoinWindows,
     Materialized,
+    Named,
     Repartitioned,
+    Serdes,
     Stores,
+    StreamJoined,
     StreamsBuilder,
+    Suppressed,
     TableJoined,
     TimeWindows,
     UnlimitedWindows,
@@ -125,3 +132,38 @@ def retention_of_a_versioned_store(b: StreamsBuilder) -> None:
 @case(config={"topology.optimization": "all"}, partitions={"in": 5})
 def a_reused_source_topic_is_not_internal(b: StreamsBuilder) -> None:
     b.table("in", Materialized.as_("kept")).group_by(PAIR).count(Materialized.as_("counts"))
+
+
+def names_of_what_is_no_topic_may_have_any_characters(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.split(Named.as_("s-")).branch(PREDICATE, Branched.as_("over 100 EUR")).default_branch(Branched.as_("all others"))
+    s.group_by_key(Grouped.as_("by key")).count()
+    t = b.table("t", Materialized.as_("kept"))
+    never = Suppressed.BufferConfig.unbounded().with_logging_disabled()
+    t.suppress(Suppressed.until_time_limit(seconds(1), never).with_name("held back"))
+
+
+def a_repartition_topic_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    b.stream("in").repartition(Repartitioned.as_("by key")).to("out")
+
+
+def a_group_behind_a_repartition_topic_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    b.stream("in").map(PAIR).group_by_key(Grouped.as_("by key")).count()
+
+
+def a_changelog_of_a_supplier_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    b.table("in", Materialized.as_(Stores.persistent_key_value_store("by key")))
+
+
+def a_new_key_named_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    b.stream("in").group_by(KEY, Grouped.as_("by key"))
+
+
+def a_join_with_a_table_named_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    b.stream("in").join(b.table("t"), JOINER, Joined.as_("by key")).to("out")
+
+
+def a_join_of_streams_named_with_a_blank_is_refused(b: StreamsBuilder) -> None:
+    w = JoinWindows.of_time_difference_with_no_grace(minutes(5))
+    j = StreamJoined.with_(Serdes.string(), Serdes.string(), Serdes.string())
+    b.stream("a").join(b.stream("b"), JOINER, w, j.with_name("by key")).to("out")
