@@ -250,6 +250,7 @@ def test_looking_changes_nothing(app: Application):
         ({"internal_topics_setup": "never"}, "Invalid value never for configuration internal.topics.setup"),
         ({"application_id": ""}, "application.id"),
         ({"topic_segment_bytes": "10", "producer_batch_size": "20"}, "Specified topic segment size 10"),
+        ({"topic_segment_bytes": "10", "batch_size": "20"}, "size 10 is smaller than the configured producer batch size 20"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_refused(config: dict[str, str], sentence: str, topic_name: Callable[[str], str]):

@@ -273,10 +273,10 @@ class StreamsConfig(TopologyConfig):
                 "processing and production: the application would end at such a record, and nothing would be written. Set one "
                 "of them to continue."
             )
-        segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
+        segment, batch = self.topic_configs.get("segment.bytes"), self._client_settings("producer.").get("batch.size")
         if segment is not None and batch is not None and int(segment) < int(batch):
             raise ConfigError(
-                f"Specified topic segment size {segment} is is smaller than the configured producer batch size {batch}, "
+                f"Specified topic segment size {segment} is smaller than the configured producer batch size {batch}, "
                 "this will cause produced batch not able to be appended to the topic"
             )
 
