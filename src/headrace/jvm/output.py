@@ -53,14 +53,21 @@ def hide(secrets: Iterable[str]) -> None:
 
 def launch(conf: SparkConf) -> JavaGateway:
     """Start the JVM of a Spark session with these settings."""
+    from pyspark.find_spark_home import _find_spark_home
     from pyspark.java_gateway import launch_gateway
 
+    # Else the script starts a Python process to find Spark's home, and its launcher is a JVM with the settings of a server.
+    quicker = {"SPARK_HOME": _find_spark_home(), "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    missing = {name: value for name, value in quicker.items() if name not in os.environ}
+    os.environ.update(missing)
     reading, writing = os.pipe()
     threading.Thread(target=pass_on, args=(reading,), name="spark-standard-error", daemon=True).start()
     try:
         return launch_gateway(conf, {"stderr": writing})
     finally:
         os.close(writing)
+        for name in missing:  # processes that this one starts may have another Spark
+            del os.environ[name]
 
 
 def pass_on(source: int) -> None:

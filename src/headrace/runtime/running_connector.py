@@ -28,8 +28,8 @@ class RunningConnector:
     def task_configs(self) -> list[dict[str, str]]:
         """The task configurations, with `task.class` as Kafka Connect stores it.
 
-        Values of config providers are placeholders again, as they are stored and shown. Raises TooManyTasksError (KIP-1004) if there
-        are more than `tasks.max` and `tasks.max.enforce` is not off.
+        Values of config providers are placeholders again, as they are stored and shown.
+        Raises TooManyTasksError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
         """
         maximum = self.settings.tasks_max
         configs: list[dict[str, Any]] = self.instance.task_configs(maximum)
