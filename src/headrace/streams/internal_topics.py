@@ -17,9 +17,11 @@ from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.partitions import PartitionCounts, Subtopology, repartition_counts
 from headrace.streams.stores import WINDOWED, StateStore, StoreKind
 from headrace.streams.topology import Topology
+from headrace.values.java_hash import java_hash, long_hash, map_hash, objects_hash, set_hash
 
 Count = Callable[[str], int | None]
 VERSIONED_ADDITIONAL_MS = 86_400_000
+_FALSE = 1237  # `Boolean.FALSE.hashCode()`: nobody sets the number of partitions of a changelog
 
 
 class TopicKind(StrEnum):
@@ -85,16 +87,37 @@ def subtopologies(topology: Topology, prefix: str, existing_topics: Iterable[str
         written = [node.topic for node in nodes if isinstance(node, SinkNode) and isinstance(node.topic, str)]
         stores = dict.fromkeys(store for node in nodes if isinstance(node, ProcessorNode) for store in node.stores)
         repartition_topics = [topology.repartition_topics[topic] for topic in read if topic in topology.repartition_topics]
+        sources = frozenset(full_name(topology, prefix, topic) for topic in read)
         all_subtopologies.append(
             Subtopology(
                 number,
-                frozenset(full_name(topology, prefix, topic) for topic in read),
+                sources,
                 frozenset(full_name(topology, prefix, topic) for topic in written),
                 {full_name(topology, prefix, topic.name): topic.partitions for topic in repartition_topics},
                 tuple(name for name in stores if changelog_name(topology, prefix, name)),
+                _hash_code(sources, _logs(topology, prefix, stores)),
             )
         )
     return [group for group in all_subtopologies if group.sources]
+
+
+def _logs(topology: Topology, prefix: str, stores: Iterable[str]) -> dict[str, StateStore]:
+    """The stores by their changelogs, which may be source topics."""
+    logs = {topology.source_changelogs.get(name) or changelog_name(topology, prefix, name): name for name in stores}
+    return {log: topology.stores[name] for log, name in logs.items() if log is not None}
+
+
+def _hash_code(sources: Iterable[str], logs: Mapping[str, StateStore]) -> int:
+    """`TopicsInfo.hashCode()` in Kafka: a remainder of both hashes, beside each other as a signed number of 64 bits."""
+    configs = []
+    for log, store in logs.items():
+        settings = map_hash((java_hash(key), java_hash(value)) for key, value in store.log_config.items())
+        retention = [long_hash(store.retention_ms or 0)] if store.kind in (*WINDOWED, StoreKind.VERSIONED) else []
+        configs.append((java_hash(log), objects_hash(java_hash(log), settings, *retention, _FALSE)))
+    low = map_hash(configs)
+    both = (set_hash(map(java_hash, sources)) << 32) | (low - (1 << 32) if low >> 31 else low) & 0xFFFFFFFFFFFFFFFF
+    remainder = (both if both < 1 << 63 else (1 << 64) - both) % 0xFFFFFFFF
+    return (remainder if both < 1 << 63 else -remainder) & 0xFFFFFFFF
 
 
 def external_topics(topology: Topology, existing_topics: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from headrace.errors import TaskAssignmentError, TopologyError
 from headrace.streams.topology import java_map
+from headrace.values.java_hash import hash_order, slot_order
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Subtopology:
     sinks: frozenset[str]
     repartitions: Mapping[str, int | None]  # those among the sources, with the number of partitions that the user gave
     stores: tuple[str, ...]
+    hash_code: int
+    """That of Kafka's `TopicsInfo`: it decides the order in which numbers of partitions are derived."""
 
 
 def repartition_counts(
@@ -48,8 +51,14 @@ class PartitionCounts:
     repartitions: dict[str, int | None] = field(default_factory=dict)
 
     def derive_from_upstream(self, groups: list[Subtopology]) -> None:
-        """Set each repartition topic to the greatest number among the source topics of the sub-topology that writes it."""
-        while open_topics := [name for name, count in self.repartitions.items() if count is None]:
+        """Set each repartition topic to the greatest number among the source topics of the sub-topology that writes it.
+
+        As in Kafka, to that of the topics whose number is known by then: where such a sub-topology reads a repartition topic,
+        too, the number depends on the order.
+        """
+        ordered = [groups[place] for place in slot_order([group.hash_code for group in groups])]
+        names = [name for group in ordered for name in hash_order(group.repartitions)]
+        while open_topics := [name for name in names if self.repartitions[name] is None]:
             progress = False
             for name in open_topics:
                 upstream = (topic for group in groups if name in group.sinks for topic in group.sources)

@@ -1,8 +1,8 @@
-"""The iteration order of `java.util.HashMap`, in which Kafka writes some texts."""
+"""The iteration order of `java.util.HashMap`, in which Kafka writes some texts and does some work. Hashes are unsigned here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def java_hash(text: str) -> int:
@@ -20,12 +20,39 @@ def hash_order(texts: Iterable[str], *, copied: bool = False) -> list[str]:
     copied: the set was created by `new HashSet<>(collection)`, which chooses its capacity in advance.
     """
     distinct = list(dict.fromkeys(texts))
+    return [distinct[i] for i in slot_order([java_hash(text) for text in distinct], copied=copied)]
+
+
+def slot_order(hashes: Sequence[int], *, copied: bool = False) -> list[int]:
+    """The places of distinct elements with these hashes in the iteration order of `hash_order`."""
     size = 16
     if copied:
-        while size < int(len(distinct) / 0.75) + 1:
+        while size < int(len(hashes) / 0.75) + 1:
             size *= 2
-    while len(distinct) > size * 0.75:
+    while len(hashes) > size * 0.75:
         size *= 2
-    spread = ((h := java_hash(text)) ^ (h >> 16) for text in distinct)
-    slots = [number & (size - 1) for number in spread]
-    return [distinct[i] for i in sorted(range(len(distinct)), key=slots.__getitem__)]
+    slots = [(number ^ (number >> 16)) & (size - 1) for number in hashes]
+    return sorted(range(len(hashes)), key=slots.__getitem__)
+
+
+def set_hash(hashes: Iterable[int]) -> int:
+    """`Set.hashCode()` of elements with these hashes."""
+    return sum(hashes) & 0xFFFFFFFF
+
+
+def map_hash(hashes: Iterable[tuple[int, int]]) -> int:
+    """`Map.hashCode()` of keys and values with these hashes."""
+    return set_hash(key ^ value for key, value in hashes)
+
+
+def objects_hash(*hashes: int) -> int:
+    """`Objects.hash` of objects with these hashes."""
+    result = 1
+    for number in hashes:
+        result = (31 * result + number) & 0xFFFFFFFF
+    return result
+
+
+def long_hash(number: int) -> int:
+    """`Long.hashCode()`."""
+    return (number ^ (number >> 32)) & 0xFFFFFFFF

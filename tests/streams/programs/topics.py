@@ -167,3 +167,28 @@ def a_join_of_streams_named_with_a_blank_is_refused(b: StreamsBuilder) -> None:
     w = JoinWindows.of_time_difference_with_no_grace(minutes(5))
     j = StreamJoined.with_(Serdes.string(), Serdes.string(), Serdes.string())
     b.stream("a").join(b.stream("b"), JOINER, w, j.with_name("by key")).to("out")
+
+
+@case(partitions={"a": 9, "t": 3})
+def a_number_that_is_derived_before_one_that_it_depends_on(b: StreamsBuilder) -> None:
+    b.stream("a").map(PAIR).join(b.table("t"), JOINER).group_by(KEY).count()
+
+
+@case(partitions={"a": 9, "t": 3})
+def a_number_that_is_derived_after_one_that_it_depends_on(b: StreamsBuilder) -> None:
+    b.stream("a").map(PAIR).join(b.table("t"), JOINER).group_by(KEY).count(Materialized.as_("store"))
+
+
+@case(partitions={"a": 9, "t": 3, "u": 5})
+def numbers_that_depend_on_windows_and_versions(b: StreamsBuilder) -> None:
+    v = Materialized.as_(Stores.persistent_versioned_key_value_store("versioned", minutes(10)))
+    s = b.stream("a").map(PAIR).join(b.table("t", v), JOINER)
+    s.group_by(KEY).windowed_by(TimeWindows.of_size_with_no_grace(minutes(1))).count(Materialized.as_("windows"))
+    w = JoinWindows.of_time_difference_with_no_grace(minutes(5))
+    s.left_join(b.stream("u").map(PAIR), JOINER, w, StreamJoined.as_("joined")).group_by(KEY).count(Materialized.as_("all"))
+
+
+@case(config={"topology.optimization": "all"}, partitions={"a": 9, "t": 3})
+def numbers_that_depend_on_a_reused_topic(b: StreamsBuilder) -> None:
+    s = b.stream("a").map(PAIR).join(b.table("t", Materialized.as_("kept")), JOINER)
+    s.group_by(KEY).count(Materialized.as_("c").with_logging_enabled({"segment.bytes": "99"}))
