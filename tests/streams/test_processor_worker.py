@@ -43,14 +43,17 @@ def early(context: ProcessorContext) -> None:
     context.forward(Record("early", None, 1))
 
 
-class NoRows:
-    """A store in which there is nothing yet."""
+class Stored:
+    """What stores hold: rows of one task by their keys, each its time and its value."""
 
-    def get(self, store: str, keys: Any) -> list[None]:
-        return [None for _ in keys]
+    def __init__(self, rows: Mapping[bytes, bytes]) -> None:
+        self._rows = {bytes(4) + key: row for key, row in rows.items()}
 
-    def scan(self, *_: Any) -> Any:
-        return iter(())
+    def get(self, store: str, keys: Any) -> list[bytes | None]:
+        return [self._rows.get(key) for key in keys]
+
+    def scan(self, store: str, start: bytes, end: bytes, backwards: bool) -> Any:
+        return ((key, self._rows[key]) for key in sorted(self._rows, reverse=backwards) if start <= key < end)
 
 
 def worker(node: str, init: Any = None, act: Any = forward, **more: Any) -> WorkerProcessor:
@@ -67,6 +70,7 @@ def row(place: list[int], key: str = "k", *, count: int = 1, number: int = 0, he
 def run(
     rows: list[tuple[Any, ...]], *processors: WorkerProcessor, depth: int = 0, stores: Mapping[str, StateStore] | None = None,
     global_stores: Mapping[str, StateStore] | None = None, now: int = 0, times: Mapping[str, int] | None = None,
+    stored: Mapping[bytes, bytes] | None = None,
 ) -> list[tuple[Any, ...]]:  # fmt: skip
     """What comes out of a task whose schedules by the clock are due."""
     kinds = StringType(), StringType()
@@ -74,7 +78,7 @@ def run(
     access |= {name: StoreAccess(store, kinds, "socket", is_global=True) for name, store in (global_stores or {}).items()}
     processor_rows = ProcessorRows(processors, access, "socket", depth)
     tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
-    links: Any = {"socket": NoRows()}
+    links: Any = {"socket": Stored(stored or {})}
     return list(_ProcessedTask(processor_rows, processors, links, tasks, now, times or {}).run(rows))
 
 
@@ -148,3 +152,28 @@ def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() ->
     late = run([row([0])], writes, stores=stores, times={"w": -1, "s": 90})
     none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
     assert [[(one[5], one[1]) for one in found if one[9] == -2] for found in (late, none)] == [[("w", 30), ("s", 90)], []]
+
+
+def test_a_window_store_that_retains_duplicates_keeps_them_over_batches() -> None:
+    supplier = Stores.persistent_window_store("w", 60_000, 10, True)
+    stores = {"w": Stores.window_store_builder(supplier, Serdes.string(), Serdes.string())}
+    found: list[Any] = []
+
+    def put(context: ProcessorContext, record: Record) -> None:
+        windows = context.get_state_store("w")
+        for value in ("x", "y", None, "x"):
+            windows.put("a", value, 5)
+        windows.put("ab", "z", 5)
+        found.append((list(windows.fetch("a", 0, 10)), windows.fetch("a", 5), windows.fetch("a", 4)))
+
+    def changed(rows: list[tuple[Any, ...]]) -> dict[bytes, bytes]:
+        return {one[6]: one[1].to_bytes(8, "big") + one[7] for one in rows if one[6] is not None}
+
+    processor = worker("p", act=put, stores=frozenset(stores))
+    before = changed(run([row([0])], processor, stores=stores, times={"w": -1}))
+    after = changed(run([row([0])], processor, stores=stores, times={"w": 5}, stored=before))
+    first = [(5, "x"), (5, "y"), (5, "x")]
+    assert found == [(first, "x", None), (first * 2, "x", None)]
+    window = b"a" + (5).to_bytes(8, "big")
+    assert list(before) == [*(window + n.to_bytes(4, "big") for n in (1, 2, 3)), b"ab" + window[1:] + (1).to_bytes(4, "big")]
+    assert not before.keys() & after.keys()

@@ -6,12 +6,12 @@ Changes are written to the changelog with the other results of the batch, and to
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.streams.changed_rows import ChangedRows
 from headrace.streams.row_headers import Headers, headers_of, prepend_headers, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PUT_RETURN_CODE_NOT_PUT = -(1 << 63)
 """Returned by `VersionedKeyValueStore.put` for a version that it rejects."""
-_LONG, _NUMBER = 8, b"\0\0\0\0"  # behind the start of a window stands a number, which is always 0 here
+_LONG, _NUMBER = 8, b"\0\0\0\0"  # behind the start of a window stands a number, which is 0 unless the store keeps duplicates
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,6 @@ class VersionedRecord:
     """The end of its validity, exclusive; None for the last one."""
 
 
-class StoredRows(Protocol):
-    """The rows of a store before the batch: keys are bytes with the task's partition as a prefix."""
-
-    def get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Rows by their keys."""
-        ...
-
-    def scan(self, store: str, start: bytes, end: bytes, backwards: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and rows from `start`, before `end`."""
-        ...
-
-
 @dataclass(frozen=True)
 class StoreAccess:
     """A store that a processor uses."""
@@ -86,57 +74,6 @@ class StoreAccess:
     """Whether it is global: stored under partition 0, and read-only."""
     read_only: bool = False
     """Whether it is the store of another operator."""
-
-
-class ChangedRows:
-    """The rows of a store for one task, with the changes of this batch. A row is its time (8 bytes) and its value."""
-
-    def __init__(self, stored: StoredRows, store: str, partition: int) -> None:
-        self._stored, self._store = stored, store
-        self._prefix, self._after = partition.to_bytes(4, "big"), (partition + 1).to_bytes(4, "big")
-        self._known: dict[bytes, bytes | None] = {}
-        self.changes: dict[bytes, tuple[bytes | None, int]] = {}
-        """By key, the value (None: deleted) and the time."""
-        self.stream_time = -1
-        """The greatest time put into the store: of a version, the start of a window or the end of a session."""
-        self.dropped: list[int] = []
-        """The times of expired puts."""
-
-    def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
-        """Value and time of a key. ahead: keys of the next look-ups, which are fetched with the same request."""
-        if key in self.changes:
-            value, time = self.changes[key]
-            return None if value is None else (value, time)
-        if key not in self._known:
-            missing_keys = list(dict.fromkeys([key, *(next_key for next_key in ahead if next_key not in self._known)]))
-            rows = self._stored.get(self._store, [self._prefix + missing_key for missing_key in missing_keys])
-            self._known.update(zip(missing_keys, rows, strict=True))
-        row = self._known[key]
-        return None if row is None else _split(row)
-
-    def put(self, key: bytes, value: bytes | None, time: int) -> None:
-        """Change a row."""
-        self.changes[key] = (value, time)
-
-    def scan(self, start: bytes, end: bytes | None, backwards: bool = False) -> Iterator[tuple[bytes, bytes, int]]:
-        """Key, value and time of the current rows from a key to another one, exclusive (None: to the last)."""
-        changed = {key: row for key, row in self.changes.items() if key >= start and (end is None or key < end)}
-        stop = self._after if end is None else self._prefix + end
-        stored = ((key[4:], *_split(row)) for key, row in self._stored.scan(self._store, self._prefix + start, stop, backwards))
-        unchanged = (row for row in stored if row[0] not in changed)
-        new = ((key, value, time) for key, (value, time) in sorted(changed.items(), reverse=backwards) if value is not None)
-        return heapq.merge(unchanged, new, key=lambda row: row[0], reverse=backwards)
-
-    def previous_rows(self) -> dict[bytes, bytes | None]:
-        """The rows from before the batch, of all changed keys."""
-        missing = [key for key in self.changes if key not in self._known]
-        if missing:
-            self._known.update(zip(missing, self._stored.get(self._store, [self._prefix + k for k in missing]), strict=True))
-        return {key: self._known[key] for key in self.changes}
-
-
-def _split(row: bytes) -> tuple[bytes, int]:
-    return row[_LONG:], int.from_bytes(row[:_LONG], "big", signed=True)
 
 
 class _ProcessorStore:
@@ -255,19 +192,35 @@ class KeyValueStore(_ProcessorStore):
 
 
 class WindowStore(_ProcessorStore):
-    """Values of keys and windows, by the start of the window in ms."""
+    """Values of keys and windows, by the start of the window in ms. A store that retains duplicates keeps every value of one."""
+
+    def __init__(self, access: StoreAccess, *arguments: Any) -> None:
+        super().__init__(access, *arguments)
+        self._duplicates = access.store.retain_duplicates
+        self._numbers: dict[bytes, int] = {}
+        """By key and start, the number of the last value that this batch has put."""
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
-        """Set the value of a window; None deletes it. Expired windows are ignored."""
-        row = self._bytes(key) + _long(window_start) + _NUMBER
+        """Set the value of a window; None deletes it. Expired windows are ignored.
+
+        A store that retains duplicates adds the value to those of the window, and ignores None.
+        """
+        window = self._bytes(key) + _long(window_start)
+        plain = value.value if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders) else value
+        if self._duplicates and plain is None:
+            return
         if self._is_retained(window_start):
-            self._put(row, value)
+            self._put(window + (self._next_number(window) if self._duplicates else _NUMBER), value)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
-        """The value of the window that begins at a time, None if there is none; with two times (start, value) of all between."""
+        """The value of the window that begins at a time (the last one of several), None if there is none; with two times (start,
+        value) of all between.
+        """
         prefix = self._bytes(key)
         if time_to is None:
-            row = self._rows.get(prefix + _long(time_from) + _NUMBER)
+            window = prefix + _long(time_from)
+            last = self._last_of(window) if self._duplicates else None
+            row = last[1:] if last else self._rows.get(window + _NUMBER)
             return None if row is None or time_from < self._retained_from else self._as_value(*row)
         time_from = max(time_from, self._retained_from)
         rows = self._rows.scan(prefix + _long(max(time_from, 0)), prefix + _long(max(time_to, -1) + 1))
@@ -286,6 +239,20 @@ class WindowStore(_ProcessorStore):
             start = _start(key)
             if time_from <= start <= time_to:
                 yield (self._key_of(key[: -_LONG - len(_NUMBER)]), start, start + self._size), self._as_value(value, time)
+
+    def _next_number(self, window: bytes) -> bytes:
+        """Behind those of the window's values: unlike Kafka's, which begin anew when a task does, they overwrite none."""
+        if window not in self._numbers:
+            last = self._last_of(window)
+            self._numbers[window] = int.from_bytes(last[0][-len(_NUMBER) :], "big") if last else 0
+        self._numbers[window] += 1
+        return self._numbers[window].to_bytes(len(_NUMBER), "big")
+
+    def _last_of(self, window: bytes) -> tuple[bytes, bytes, int] | None:
+        """Key, value and time of the row that was put last for a key and start."""
+        whole = len(window) + len(_NUMBER)
+        rows = self._rows.scan(window, window + b"\xff" * (len(_NUMBER) + 1), True)
+        return next((row for row in rows if len(row[0]) == whole), None)
 
 
 class SessionStore(_ProcessorStore):

@@ -15,8 +15,9 @@ from itertools import groupby, islice
 from typing import Any
 
 from headrace.errors import StreamsError
+from headrace.streams.changed_rows import ChangedRows
 from headrace.streams.engine.processor_link import ProcessorLink, TaskTimes
-from headrace.streams.processor_stores import STORES, ChangedRows, StoreAccess
+from headrace.streams.processor_stores import STORES, StoreAccess
 from headrace.streams.processors import ProcessorContext, PunctuationType, Record
 from headrace.streams.stores import StoreKind
 
