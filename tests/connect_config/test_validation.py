@@ -183,6 +183,14 @@ class TestConnectors:
         with pytest.raises(BadRequestError, match=r"Included connector type test\.Well does not match request type Drain"):
             validation.validate("Drain", WELL, worker())
 
+    def test_a_version_range_that_cannot_be_read_is_refused_before_the_class_is_looked_for(self, worker):
+        props = {"name": "v", "connector.class": "test.NoSuch", "connector.plugin.version": "[1.0"}
+        with pytest.raises(BadRequestError, match=r"^Unbounded range: \[1\.0$"):
+            validation.check(props, worker())
+        with pytest.raises(ConnectError, match=r"^org\.apache\S+\.BadRequestException: Unbounded range: \[1\.0$") as raised:
+            validation.validate(None, props, worker())
+        assert raised.value.status == 500
+
     def test_a_version_that_is_not_there_leaves_only_the_options_of_all_connectors(self, worker):
         more = {"connector.plugin.version": "9", "transforms": "x", "nothing": None, "value.converter": "JsonConverter"}
         body = validation.validate(None, WELL | more, worker())

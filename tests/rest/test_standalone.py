@@ -165,6 +165,8 @@ def test_plugins_show_their_options_and_versions(call: Client) -> None:
     assert {"file", "topic", "batch.size", "name", "connector.class"} <= set(names)
     assert call("GET", "/connector-plugins/FileStreamSource/config?version=99").status == 400
     assert call("GET", "/connector-plugins/FileStreamSource/config?version=latest").status == 200
+    answer = call("GET", "/connector-plugins/NoSuch/config?version=%5B1.0")  # [1.0
+    assert (answer.status, answer.message) == (400, "Invalid version specification: [1.0")
     assert call("GET", "/connector-plugins/NoSuch/config").message == "Unknown plugin NoSuch."
     message = call("GET", "/connector-plugins/Principal/config").message
     assert message.startswith("Invalid plugin class Principal. Valid types are sink, source, ")

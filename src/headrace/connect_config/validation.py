@@ -24,8 +24,8 @@ from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.report import Report, definitions
 from headrace.connect_config.rules import WorkerSettings
 from headrace.connect_config.topic_creation import has_settings, problems
-from headrace.connect_config.versions import with_version
-from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.connect_config.versions import version_range, with_version
+from headrace.errors import BadRequestError, ConfigError, ConnectError, HeadraceError, NotFoundError
 from headrace.kafka.client_settings import OVERRIDE_PREFIXES
 from headrace.plugins import Kind
 
@@ -130,6 +130,8 @@ def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
 
 def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     props = config.props
+    if props.get(CLASS) is not None:
+        _check_range(props.get(VERSION))
     connector = connector_class(config.raw if props.get(CLASS) is None else props)
     try:
         with_version(connector, props.get(VERSION))
@@ -147,6 +149,14 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     _converter_options(report, connector, props, values)
     _client_overrides(report, props, connector, worker)
     return report
+
+
+def _check_range(version: str | None) -> None:
+    """A range that cannot be read is a mistake of the request: not even the class is looked for then, as in Kafka Connect."""
+    try:
+        version_range(version)
+    except ConfigError as error:
+        raise BadRequestError(error.message) from None
 
 
 def _wrong_version(connector: type[Any], props: Props, why: str) -> Report:

@@ -9,8 +9,8 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headrace import plugins
-from headrace.connect_config.versions import with_version
-from headrace.errors import BadRequestError, ConnectError, NotFoundError
+from headrace.connect_config.versions import version_range, with_version
+from headrace.errors import BadRequestError, ConfigError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
@@ -44,6 +44,10 @@ def _listed(cls: type[Any]) -> dict[str, Any]:
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
 def plugin_config(herder: RestHerder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
+    try:
+        version_range(version)
+    except ConfigError:
+        raise BadRequestError(f"Invalid version specification: {version}") from None
     return responses.ok(herder.plugin_config(with_version(_find(plugin), version)))
 
 
