@@ -134,6 +134,7 @@ def test_a_level_for_the_cluster_is_set_when_it_is_read_back(serve: Callable[...
     target = "/admin/loggers/test.rest.shared"
     assert call("PUT", target + "?scope=Cluster", {"level": "debug"}).status == 204
     assert call("GET", target).status == 404
+    assert herder.log_levels == [("test.rest.shared", "debug")], "as it was sent"
     herder.read_log_levels()
     assert call("GET", target).json["level"] == "DEBUG"
 

@@ -41,7 +41,7 @@ def set_level(herder: RestHerder, logger: str, entity: JsonBody, scope: str = "w
         raise BadRequestError("Desired 'level' parameter was not specified in request.")
     level = parse_level(levels["level"] or "")
     if scope.lower() == "cluster":
-        herder.set_cluster_log_level(logger, level)
+        herder.set_cluster_log_level(logger, levels["level"] or "")  # as it was sent: so it stands in Kafka's config topic
         return responses.done(204)
     if scope.lower() != "worker":
         logs.LOGGERS.warning("Received invalid scope '%s' in request to adjust logging level; will default to worker", scope)
