@@ -62,8 +62,12 @@ def test_every_level_of_connect_exists(root: logging.Logger, name: str) -> None:
 
 
 def test_off_lets_nothing_through(root: logging.Logger) -> None:
-    LogLevels(root).set("a", "OFF")
+    levels = LogLevels(root)
+    levels.set("a", "OFF")
     assert not root.manager.getLogger("a").isEnabledFor(logging.CRITICAL)
+    assert list(levels.all()) == ["root"]
+    assert levels.get("a.b.c")["level"] == "OFF"
+    assert levels.set("a", "OFF") == ["a", "a.b.c", "a.b.d", "a.bc"]
 
 
 def test_an_unknown_level_is_not_found() -> None:

@@ -35,8 +35,9 @@ class LogLevels:
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Every logger in use, by name: its effective level and when that was changed here (epoch ms, or None)."""
-        return {name: self._describe(name, logger) for name, logger in sorted(self._loggers().items())}
+        """Every logger in use but those that are OFF: its effective level and when that was changed here (epoch ms, or None)."""
+        shown = (item for item in sorted(self._loggers().items()) if not _is_off(item[1]))
+        return {name: self._describe(name, logger) for name, logger in shown}
 
     def get(self, name: str) -> dict[str, Any]:
         """One logger. Raises NotFoundError if nothing logs under this very name and no level was set for it."""
@@ -49,11 +50,12 @@ class LogLevels:
     def set(self, namespace: str, level: str) -> list[str]:
         """Give `namespace` and all loggers below it this level (a name in LEVELS).
 
-        Returns the names of those that had another one, ordered.
+        Returns the names of those that had another one, ordered; those that were OFF are among them in any case, as in Kafka
+        Connect, which compares with `all`.
         """
         with self._lock:
             loggers = self._affected(namespace).items()
-            changed = {name: logger for name, logger in loggers if logger.getEffectiveLevel() != LEVELS[level]}
+            changed = {name: logger for name, logger in loggers if logger.getEffectiveLevel() != LEVELS[level] or _is_off(logger)}
             for name, logger in changed.items():
                 logger.setLevel(LEVELS[level])
                 self._modified[name] = time.time_ns() // 1_000_000
@@ -73,6 +75,10 @@ class LogLevels:
 
     def _describe(self, name: str, logger: logging.Logger) -> dict[str, Any]:
         return {"level": _name(logger.getEffectiveLevel()), "last_modified": self._modified.get(name)}
+
+
+def _is_off(logger: logging.Logger) -> bool:
+    return _name(logger.getEffectiveLevel()) == "OFF"
 
 
 def _name(number: int) -> str:
