@@ -74,7 +74,7 @@ def test_a_reader_changes_nothing_by_any_request(as_user: Callable[[str], Page],
         if path.startswith("/ui"):
             answer = rita.post(path, **FORM)
         else:
-            body = json.dumps(CONFIG) if path.endswith("/validate") else BODY
+            body = "[]" if path.endswith("/tasks") else json.dumps(CONFIG) if path.endswith("/validate") else BODY
             answer = client(method, path, headers=rita.headers | {"Content-Type": "application/json"}, raw=body)
         if answer.status < 400:
             allowed.append(f"{method} {path}")
