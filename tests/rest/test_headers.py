@@ -66,12 +66,16 @@ def test_an_allowed_origin_is_named() -> None:
         "access-control-allow-origin": "http://app.example",
     }
     assert cors(["*"], origin="http://any.example")["access-control-allow-origin"] == "http://any.example"
-    assert cors(["http://*.example"], origin="http://x.example")["access-control-allow-origin"] == "http://x.example"
+    for origin in ("http://app.example", "HTTP://APP.EXAMPLE", "https://a.b.example http://other"):
+        allowed = ["http://app.example", r"https?://.*\.example"]
+        assert cors(allowed, origin=origin)["access-control-allow-origin"] == origin
 
 
 def test_another_origin_gets_nothing() -> None:
     assert cors(["http://app.example"], origin="http://other.example") == {"vary": "Origin"}
     assert cors(["http://app.example"]) == {"vary": "Origin"}
+    assert cors(["http://app.example"], origin="http://app-example") == {"vary": "Origin"}
+    assert cors(["http://*.example"], origin="http://app.example") == {"vary": "Origin"}, "no wildcard, a regular expression"
 
 
 def test_a_preflight_request_is_told_the_methods() -> None:
@@ -83,3 +87,8 @@ def test_a_preflight_request_is_told_the_methods() -> None:
 def test_origins_and_methods_are_separated_by_commas() -> None:
     assert CrossOrigin.of("http://a, http://b", "GET,PUT") == CrossOrigin(["http://a", "http://b"], ["GET", "PUT"])
     assert CrossOrigin.of("", "").methods == ("GET", "POST", "HEAD")
+
+
+def test_an_origin_that_is_no_regular_expression_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Unclosed character class"):
+        CrossOrigin.of("http://[a", "")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import csv
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
-from fnmatch import fnmatchcase
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headrace.config.java_pattern import JavaRegexError, java_regex
 from headrace.errors import ConfigError
 
 ACTIONS = ("set", "add", "setDate", "addDate")
+_PLAIN = re.compile(r"[\w.:/-]*")
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,29 @@ class CrossOrigin:
     """The origins whose web pages may call (CORS)."""
 
     origins: Sequence[str]
-    """Exact, or with `*` for any characters; empty: no origin."""
+    """Java regular expressions of whole origins, in any case; `*`: any origin; empty: none.
+
+    One without special characters is compared as a text: its dots are no other characters, which may be another's domain.
+    """
     methods: Sequence[str] = ("GET", "POST", "HEAD")
 
     @classmethod
     def of(cls, origins: str, methods: str) -> CrossOrigin:
-        """Read `access.control.allow.origin` and `access.control.allow.methods`: words separated by commas."""
-        return cls(_words(origins), _words(methods) or cls.methods)
+        """Read `access.control.allow.origin` and `access.control.allow.methods`: words separated by commas.
+
+        Raises ConfigError for a regular expression that is none.
+        """
+        made = cls(_words(origins), _words(methods) or cls.methods)
+        for origin in made.origins:
+            try:
+                _allowed(origin, "")
+            except JavaRegexError as error:
+                raise ConfigError.invalid("access.control.allow.origin", origin, str(error)) from None
+        return made
 
     def allows(self, origin: str) -> bool:
-        """Whether pages of this origin may call."""
-        return any(fnmatchcase(origin, allowed) for allowed in self.origins)
+        """Whether pages of this origin, or of one of several that are separated by blanks, may call."""
+        return "*" in self.origins or any(_allowed(allowed, one) for one in origin.split() for allowed in self.origins)
 
     def apply(self, method: str, request: Headers, headers: MutableHeaders) -> None:
         """Add the CORS headers that the answer to this request needs."""
@@ -96,6 +110,12 @@ class CrossOrigin:
             headers["Access-Control-Allow-Methods"] = ",".join(self.methods)
             headers["Access-Control-Allow-Headers"] = "Content-Type"
             headers["Access-Control-Max-Age"] = "60"
+
+
+def _allowed(pattern: str, origin: str) -> bool:
+    if pattern == "*" or _PLAIN.fullmatch(pattern):
+        return pattern.lower() == origin.lower()
+    return java_regex(f"(?i){pattern}").fullmatch(origin) is not None
 
 
 class ConfiguredHeaders:
