@@ -209,6 +209,13 @@ def test_a_connector_that_generates_too_many_tasks_is_failed(supervised: Supervi
     assert status and str(status["trace"]).startswith("org.apache.kafka.connect.runtime.TooManyTasksException: The connector c")
 
 
+def test_a_connector_without_tasks_commits_that_it_has_none(supervised: Supervised) -> None:
+    supervised.leader_away, supervised.generated = 1, [0] * 3
+    supervised.want = replace(RUNNING, tasks=[], applied=None)
+    supervised.supervisor.start()
+    wait_until(lambda: supervised.submitted == [[]], 120, "the commit, once there is a leader")
+
+
 def test_a_stopped_connector_has_no_instance_and_no_task_configurations(supervised: Supervised) -> None:
     supervised.supervisor.start()
     supervised.reaches("RUNNING")

@@ -225,7 +225,8 @@ class Supervisor:
             return
         self._connector_backoff.succeeded()
         # Converters, transforms and clients are the connector's: tasks restart even with equal configurations (KAFKA-9228).
-        if configs != [dict(t) for t in desired.tasks] or (configs and desired.applied != desired.config):
+        # A connector without tasks commits that it has none, as in Kafka Connect.
+        if configs != [dict(t) for t in desired.tasks] or desired.applied != desired.config:
             log.info("connector.tasks.reconfigured", tasks=len(configs))
             self._submit(configs)
 
@@ -245,7 +246,7 @@ class Supervisor:
         except HeadraceError as error:
             pause_s = self._leader_backoff.failed()
             log.info("connector.tasks.waiting", cause=str(error), pause_s=pause_s)
-            self._later(pause_s, self.wake if not configs else self._reconfigure)
+            self._later(pause_s, self.wake if self._running is None else self._reconfigure)
 
     def _later(self, pause_s: float, step: Callable[[], None]) -> None:
         """Retry on a thread after a pause, instead of what waits so far."""
