@@ -143,7 +143,7 @@ class DistributedConfig(WorkerConfig):
         "sessioned",
         validator=Lambda(_protocol, "[eager, compatible, sessioned]"),
         importance=LOW,
-        doc="How workers share work; `sessioned` also signs their internal requests (KIP-507).",
+        doc="Shown in the metrics; workers share work and sign their internal requests (KIP-507) in the same way with each.",
     )
     rebalance_delay_ms: int = _ms(
         "scheduled.rebalance.max.delay.ms",
