@@ -48,11 +48,13 @@ def test_task_configurations_count_from_their_commit_on():
 def test_a_commit_replaces_the_whole_set():
     state = state_after(CONFIG, task(0), task(1), TasksCommit("c", 2), task(0, v="2"), TasksCommit("c", 1))
     assert state.task_configs("c") == [{"v": "2"}]
+    assert state.known_tasks["c"] == {0, 1}
 
 
 def test_a_commit_of_no_tasks_leaves_none():
     state = state_after(CONFIG, task(0), TasksCommit("c", 1), TasksCommit("c", 0))
     assert state.task_configs("c") == []
+    assert state.known_tasks["c"] == {0}
     assert state.inconsistent == frozenset()
 
 

@@ -73,7 +73,6 @@ DIFFERENT = {
         [f"R32-names.{line:03d}" for line in (21, 22, 23, 24, 26, 27, 28, 34, 54, 84, 87, 88, 90, 92, 103, 104, 109, 110)],
         _REACHED,
     ),
-    "R05-source-life.058": "there is no task to restart: 404 says so; 409 about an unknown leader is a slip of Kafka Connect",
     **dict.fromkeys([f"R14-restart-failed.{line:03d}" for line in (49, 53, 55, 57, 58, 60, 63, 65)], _UNRESOLVED),
     "R16-offsets-source.029": "a change without partition and offset is refused; Kafka Connect takes it and stores nothing",
     "R25-plugins.021": "a Java class that is no plugin is unknown here (404); Kafka Connect fails to instantiate it (500)",

@@ -145,6 +145,20 @@ def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(
     assert (answer.status, answer.message) == (404, "Unknown task: s-0")
 
 
+def test_a_task_that_was_removed_is_with_no_worker_of_the_group(
+    call: Client, stopped: str, stores: WorkerStores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores.config.put_task_configs((stopped, [{"task.class": "T"}]))
+    wait_until(lambda: not call("GET", "/connectors/s/tasks").json, 120, "no task of a stopped connector")
+    wait_until(lambda: call("POST", "/connectors/s/tasks/0/restart").status == 404, 120, "a worker that is alone forgets it")
+    monkeypatch.setattr(StandaloneConfig, "worker_group", "g")
+    answer = call("POST", "/connectors/s/tasks/0/restart")
+    assert (answer.status, answer.message) == (
+        409, "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway.",
+    )  # fmt: skip
+    assert call("POST", "/connectors/s/tasks/1/restart").message == "Unknown task: s-1"
+
+
 def test_a_restart_says_so_when_the_connector_cannot_be_started(call: Client) -> None:
     one_setting = {**SOURCE, "topic.creation.default.partitions": "1"}  # without the other one that is required
     assert call("POST", "/connectors", {"name": "f", "config": one_setting}).status == 201

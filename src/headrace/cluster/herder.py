@@ -283,6 +283,8 @@ class Herder:
             return
         if task in self._stores.status.tasks(name):  # its worker removes the status when it has stopped
             raise RestError(409, _CHANGING)
+        if self.config.worker_group is not None and task in state.known_tasks.get(name, ()):
+            raise ElsewhereError("The task was removed", None)  # no worker of the group has it: Kafka Connect's answer
         raise NotFoundError(f"Unknown task: {name}-{task}")
 
     def _redirect_to_owner(self, status: Mapping[str, Any] | None, part: str) -> NoReturn:

@@ -40,6 +40,8 @@ class ClusterState:
     """Name -> tasks of the last commit."""
     committed: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
     """Name -> task -> configuration."""
+    known_tasks: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Name -> every task that ever had a committed configuration, which Kafka Connect forgets with the connector only."""
     deferred: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
     """Name -> task -> configuration, before its commit."""
     targets: Mapping[str, TargetState] = field(default_factory=dict)
@@ -121,6 +123,7 @@ def _commit(state: ClusterState, record: TasksCommit) -> ClusterState:
     return replace(
         state,
         committed=_with(state.committed, name, {number: waiting[number] for number in numbers}),
+        known_tasks=_with(state.known_tasks, name, state.known_tasks.get(name, frozenset()) | waiting.keys()),
         applied=_with(state.applied, name, state.connectors[name]),
         inconsistent=state.inconsistent - {name},
     )
@@ -162,6 +165,7 @@ def _without(state: ClusterState, connector: str) -> ClusterState:
         connectors=_drop(state.connectors, connector),
         task_counts=_drop(state.task_counts, connector),
         committed=_drop(state.committed, connector),
+        known_tasks=_drop(state.known_tasks, connector),
         deferred=_drop(state.deferred, connector),
         applied=_drop(state.applied, connector),
         inconsistent=state.inconsistent - {connector},
