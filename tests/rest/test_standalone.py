@@ -168,6 +168,17 @@ def test_a_restart_says_so_when_the_connector_cannot_be_started(call: Client) ->
     assert call("POST", "/connectors/f/restart?includeTasks=true").status == 202
 
 
+def test_a_restart_says_so_when_the_task_cannot_be_started(call: Client, tmp_path: Path) -> None:
+    (secrets := tmp_path / "secrets").write_text("enable=true")
+    converter = {"value.converter": "JsonConverter", "value.converter.schemas.enable": f"${{file:{secrets}:enable}}"}
+    assert call("POST", "/connectors", {"name": "t", "config": SOURCE | converter}).status == 201
+    wait_until(lambda: call("GET", "/connectors/t/status").json["tasks"], 120, "a task")
+    secrets.write_text("enable=perhaps")
+    answer = call("POST", "/connectors/t/tasks/0/restart")
+    assert (answer.status, answer.message) == (500, "Failed to start task: t-0")
+    assert "perhaps" not in call("GET", "/connectors/t/status").json["tasks"][0]["trace"], "a value is shown nowhere"
+
+
 def test_a_deleted_connector_is_gone(call: Client, stopped: str) -> None:
     assert call("DELETE", "/connectors/s").status == 204
     assert call("GET", "/connectors").json == []

@@ -34,6 +34,7 @@ class TaskSlot:
 
     state: str = UNASSIGNED
     runner: TaskRunner | None = None
+    start_error: Exception | None = None
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -115,6 +116,7 @@ class ConnectorTasks:
             task_number = TaskNumber(self._name, number, len(desired.tasks))
             slot.runner = self._worker.start_task(task_number, desired.config, desired.tasks[number], events)
         except Exception as e:
+            slot.start_error = e
             self._failed(number, slot, e, desired)
 
     def _failed(self, number: int, slot: TaskSlot, error: BaseException, desired: DesiredState) -> None:
@@ -162,6 +164,11 @@ class ConnectorTasks:
         for number in numbers_here:
             self._slots[number] = TaskSlot()
             self._reporter.task(self._name, number, announce, self.class_version, asked=True)
+
+    def start_error(self, numbers: Iterable[int]) -> Exception | None:
+        """Why one of these tasks could not be started; None for those that run, and for those of other workers."""
+        slots = (self._slots.get(number) for number in numbers)
+        return next((slot.start_error for slot in slots if slot is not None and slot.start_error is not None), None)
 
     def _end(self, numbers: Iterable[int]) -> None:
         """Stop runners in parallel: the graceful time-out applies to all of them together, as in Kafka Connect."""

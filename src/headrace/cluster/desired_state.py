@@ -46,4 +46,4 @@ class Restart:
     announce: str = UNASSIGNED
     done: threading.Event = field(default_factory=threading.Event)
     error: Exception | None = None
-    """Why the connector could not be started; set before `done`."""
+    """Why the connector, or a task, could not be started; set before `done`. What fails later is in its status only."""

@@ -267,7 +267,8 @@ class Herder:
     def restart_task(self, name: str, task: int) -> None:
         """Restart one task; returns when the new one has started.
 
-        Raises NotFoundError, ElsewhereError, and RestError 409 for a removed task that is still stopping.
+        Raises NotFoundError, ElsewhereError, ConnectError if it cannot be started, and RestError 409 for a removed task that is
+        still stopping.
         """
         self._require_task(name, task)
         if task not in self._supervisors.assignment.tasks(name, task + 1):
@@ -300,7 +301,8 @@ class Herder:
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
         self._resolved(self._stores.config.snapshot().connectors.get(name, {}))  # Kafka Connect's answer if that is what fails
         if request.error is not None:
-            raise ConnectError(f"Failed to start connector: {name}") from request.error
+            what = f"connector: {name}" if request.connector else f"task: {name}-{min(request.tasks)}"
+            raise ConnectError(f"Failed to start {what}") from request.error
 
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:

@@ -292,6 +292,7 @@ class Supervisor:
                 self._version = None
             self._tasks.restart(request.tasks, request.announce)
             self._converge()
+            request.error = self._tasks.start_error(request.tasks)
             if request.connector and desired.connector_here:
                 request.error = self._start_error
         finally:
