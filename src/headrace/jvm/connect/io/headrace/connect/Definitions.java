@@ -76,8 +76,9 @@ final class Definitions {
 
     private static Map<String, Object> value(ConfigValue value, ConfigDef.Type type) {
         List<String> recommended = new ArrayList<>();
+        ConfigDef.Type typeOfItem = type == ConfigDef.Type.LIST ? ConfigDef.Type.STRING : type; // one value of a list is recommended
         for (Object item : value.recommendedValues()) {
-            recommended.add(ConfigDef.convertToString(item, type));
+            recommended.add(ConfigDef.convertToString(item, typeOfItem));
         }
         Map<String, Object> answer = new LinkedHashMap<>();
         answer.put("name", value.name());

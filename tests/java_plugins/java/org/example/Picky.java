@@ -1,0 +1,27 @@
+package org.example;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
+
+/** Recommends and refuses values, and defines `topics`, which it does not pass on to its tasks. */
+public class Picky extends CountingSourceConnector {
+    /** Recommends two values of an option that is not to be seen. */
+    static final class Two implements ConfigDef.Recommender {
+        @Override
+        public List<Object> validValues(String name, Map<String, Object> parsedConfig) {
+            return List.of("a", "b");
+        }
+
+        @Override
+        public boolean visible(String name, Map<String, Object> parsedConfig) {
+            return false;
+        }
+    }
+
+    @Override
+    public ConfigDef config() {
+        return super.config().define("tables", ConfigDef.Type.LIST, "", ConfigDef.Importance.HIGH, "Which.", "Tables", 1,
+            ConfigDef.Width.LONG, "Tables", new Two());
+    }
+}

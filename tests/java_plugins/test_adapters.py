@@ -1,0 +1,71 @@
+"""Plugins in Java that are asked in a process of their own: without a worker, a broker and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace import plugins
+from headrace.config.providers import Resolver
+from headrace.connect_config import validation
+from headrace.runtime import java_plugins
+from headrace.spark.host_process import ProcessHost, ProcessSettings
+from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
+
+pytestmark = pytest.mark.slow
+PICKY = "org.example.Picky"
+WORKER: Any = SimpleNamespace(
+    key_converter="org.apache.kafka.connect.json.JsonConverter",
+    value_converter="org.apache.kafka.connect.json.JsonConverter",
+    header_converter="org.apache.kafka.connect.storage.SimpleHeaderConverter",
+    override_policy="All",
+    override_allowlist=[],
+    worker_group=None,
+    exactly_once_enabled=False,
+    topic_creation_enable=True,
+    resolver=Resolver(),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
+    """The process that is asked."""
+    directory = tmp_path_factory.mktemp("plugins")
+    classes, path = compiled(directory / "classes"), directory / "path"
+    archive(path / "first" / "plugins.jar", classes, "1.0", {SOURCE: f"{COUNTING}\n{PICKY}"})
+    before = plugins.java_plugins()
+    java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
+    process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
+    for cls in plugins.java_plugins():
+        cls.host = process
+    yield process
+    process.end()
+    plugins.set_java_plugins(before)
+
+
+def validated(**settings: str) -> dict[str, Any]:
+    """The answer of a validation; `__` stands for a dot."""
+    return validation.validate(None, configuration(**settings), WORKER)
+
+
+def configuration(**settings: str) -> dict[str, str]:
+    settings = {"connector__class": PICKY, "topic": "t", **settings}
+    return {"name": "c", **{name.replace("__", "."): text for name, text in settings.items()}}
+
+
+def value(body: dict[str, Any], option: str) -> dict[str, Any]:
+    (found,) = (config["value"] for config in body["configs"] if config["value"] and config["value"]["name"] == option)
+    return found
+
+
+def test_a_list_has_the_values_that_its_class_recommends() -> None:
+    assert value(validated(tables="a"), "tables") == {
+        "name": "tables",
+        "value": "a",
+        "recommended_values": ["a", "b"],
+        "errors": [],
+        "visible": False,
+    }
