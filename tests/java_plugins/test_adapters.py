@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,10 @@ import pytest
 from headrace import plugins
 from headrace.config.providers import Resolver
 from headrace.connect_config import validation
+from headrace.connectors.base import ConnectorContext
+from headrace.connectors.java.connector import JavaConnector
 from headrace.runtime import java_plugins
+from headrace.spark.connect_host import PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
 
@@ -69,3 +72,28 @@ def test_a_list_has_the_values_that_its_class_recommends() -> None:
         "errors": [],
         "visible": False,
     }
+
+
+@pytest.fixture
+def started() -> Callable[..., JavaConnector]:
+    """Starts a connector."""
+
+    def start(**settings: str) -> JavaConnector:
+        config = configuration(**settings)
+        instance = plugins.find(config["connector.class"])(ConnectorContext("c", lambda: None, pytest.fail))
+        instance.start(config)
+        return instance
+
+    return start
+
+
+def test_the_tasks_of_a_source_get_its_topics(started: Callable[..., JavaConnector]) -> None:
+    source = started(topics="a,b")
+    assert source.task_configs(1) == [{"own": "yes", "topics": "a,b"}]
+    source.stop()
+
+
+def test_what_a_connector_throws_when_it_stops_is_raised(started: Callable[..., JavaConnector]) -> None:
+    source = started(fail="connector.stop")
+    with pytest.raises(PluginError, match=r"no luck in connector\.stop"):
+        source.stop()

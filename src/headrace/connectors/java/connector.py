@@ -97,6 +97,7 @@ class JavaConnector(JavaPlugin):
         self._host.listen(self._id, listener)
         request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
         self._passwords = self.passwords(props)
+        self._topics = {name: props[name] for name in ("topics", "topics.regex") if name in props}
         with hiding(self._passwords):
             self._task_class = self._unless_stopping("connector.start", **request)
 
@@ -106,9 +107,10 @@ class JavaConnector(JavaPlugin):
         return self._task_class
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The task configurations of the instance."""
+        """What the instance says, and its topics, which tasks get whether or not it passes them on, also those of a source."""
         with hiding(self._passwords):
-            return self._unless_stopping("connector.taskConfigs", most=max_tasks)
+            configs = self._unless_stopping("connector.taskConfigs", most=max_tasks)
+        return [{**config, **self._topics} for config in configs]
 
     def _unless_stopping(self, method: str, **request: Any) -> Any:
         """The response of the instance. Raises ConnectError once the connector is to stop: the call is left behind then."""
@@ -174,12 +176,3 @@ class JavaSinkConnector(JavaConnector, SinkConnector):
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
         """The result of the class; it raises ConnectError for invalid offsets."""
         return cls._agreed(config, [[topic, partition, offset] for (topic, partition), offset in offsets.items()])
-
-    def start(self, props: Props) -> None:
-        """Start an instance of the class. Raises PluginError for what it throws."""
-        self._topics = {name: props[name] for name in ("topics", "topics.regex") if name in props}
-        super().start(props)
-
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """What the instance says, and the topics, which tasks must know whether or not it passes them on."""
-        return [{**config, **self._topics} for config in super().task_configs(max_tasks)]

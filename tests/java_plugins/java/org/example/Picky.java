@@ -20,6 +20,11 @@ public class Picky extends CountingSourceConnector {
     }
 
     @Override
+    public List<Map<String, String>> taskConfigs(int maxTasks) {
+        return List.of(Map.of("own", "yes"));
+    }
+
+    @Override
     public ConfigDef config() {
         return super.config().define("tables", ConfigDef.Type.LIST, "", ConfigDef.Importance.HIGH, "Which.", "Tables", 1,
             ConfigDef.Width.LONG, "Tables", new Two());
