@@ -13,6 +13,7 @@ from headrace.config.providers import Resolver
 from headrace.connect_config import validation
 from headrace.connectors.base import ConnectorContext
 from headrace.connectors.java.connector import JavaConnector
+from headrace.errors import BadRequestError, ConnectError
 from headrace.runtime import java_plugins
 from headrace.spark.connect_host import PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
@@ -72,6 +73,14 @@ def test_a_list_has_the_values_that_its_class_recommends() -> None:
         "errors": [],
         "visible": False,
     }
+
+
+def test_a_validation_that_answers_nothing_is_a_bad_request() -> None:
+    sentence = rf"{PICKY}\.validate\(\) must return a Config that is not null\."
+    with pytest.raises(BadRequestError, match=f"^{sentence}$"):
+        validation.check(configuration(validate="nothing"), WORKER)
+    with pytest.raises(ConnectError, match=f"^org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {sentence}$"):
+        validated(validate="nothing")
 
 
 @pytest.fixture

@@ -65,7 +65,8 @@ def errors(props: Props, worker: WorkerSettings) -> list[str]:
     except BadRequestError:
         raise
     except HeadraceError as error:
-        raise ConnectError(error.message) from error
+        kind = BadRequestError if error.java_class == BadRequestError.java_class else ConnectError
+        raise kind(error.message) from error
 
 
 def check(props: Props, worker: WorkerSettings) -> None:

@@ -9,13 +9,18 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigValue;
 import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.rest.errors.BadRequestException;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The options of a plugin, and its check of a configuration, as AbstractHerder writes them for REST. */
 final class Definitions {
+    private static final Logger LOG = LoggerFactory.getLogger(Definitions.class);
+
     private Definitions() {
     }
 
@@ -45,10 +50,16 @@ final class Definitions {
         } else {
             def = ((Converter) plugin).config();
         }
-        if (def == null) {
-            throw new ConnectException(plugin.getClass().getName() + ".config() must return a ConfigDef that is not null.");
+        if (def != null) {
+            return def;
         }
-        return def;
+        if (plugin instanceof Converter || plugin instanceof HeaderConverter) { // they are used all the same
+            LOG.warn("{}.config() has returned a null ConfigDef; no further preflight config validation for this converter will be "
+                + "performed", plugin.getClass().getName());
+            return new ConfigDef();
+        }
+        String problem = plugin.getClass().getName() + ".config() must return a ConfigDef that is not null.";
+        throw plugin instanceof Connector ? new BadRequestException(problem) : new ConnectException(problem);
     }
 
     /** `values`: what a connector's `validate`, or for others the definition itself, says about each option. */
@@ -58,7 +69,7 @@ final class Definitions {
         if (plugin instanceof Connector) {
             Config config = ((Connector) plugin).validate(props);
             if (config == null) {
-                throw new ConnectException(plugin.getClass().getName() + ".validate() must return a Config that is not null.");
+                throw new BadRequestException(plugin.getClass().getName() + ".validate() must return a Config that is not null.");
             }
             values = config.configValues();
         } else {
