@@ -20,7 +20,8 @@ from headrace.spark.host_process import ProcessHost, ProcessSettings
 from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
 
 pytestmark = pytest.mark.slow
-PICKY = "org.example.Picky"
+PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
+RETICENT = [f"org.example.Reticent${name}" for name in ("Null", "Throwing", "Checking")]
 WORKER: Any = SimpleNamespace(
     key_converter="org.apache.kafka.connect.json.JsonConverter",
     value_converter="org.apache.kafka.connect.json.JsonConverter",
@@ -39,7 +40,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
     """The process that is asked."""
     directory = tmp_path_factory.mktemp("plugins")
     classes, path = compiled(directory / "classes"), directory / "path"
-    archive(path / "first" / "plugins.jar", classes, "1.0", {SOURCE: f"{COUNTING}\n{PICKY}"})
+    archive(path / "first" / "plugins.jar", classes, "1.0", {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT)})
     before = plugins.java_plugins()
     java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
@@ -81,6 +82,24 @@ def test_a_validation_that_answers_nothing_is_a_bad_request() -> None:
         validation.check(configuration(validate="nothing"), WORKER)
     with pytest.raises(ConnectError, match=f"^org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {sentence}$"):
         validated(validate="nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "errors"),
+    zip(
+        RETICENT,
+        (
+            [],
+            ["Failed to load ConfigDef from value converter: no luck in config"],
+            ["Failed to perform config validation for value converter"],
+        ),
+        strict=True,
+    ),
+)
+def test_a_converter_that_does_not_say_its_options_has_its_error_at_its_key(name: str, errors: list[str]) -> None:
+    body = validated(value__converter=name, value__converter__checked="x")
+    assert (value(body, "value.converter")["errors"], body["error_count"]) == (errors, len(errors))
+    assert plugins.find(name).passwords({"stamp": "x", "some.password": "hunter2"}) == ["hunter2"]
 
 
 @pytest.fixture

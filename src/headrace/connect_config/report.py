@@ -14,12 +14,10 @@ from headrace.config.redaction import redacted
 
 
 def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
-    """The definition of an option, as in GET /connector-plugins/{plugin}/config."""
+    """The definition of an option, as in GET /connector-plugins/{plugin}/config; dependents stay without the prefix, as there."""
     if isinstance(option, AnsweredOption):
         places = {"group": option.group, "order_in_group": option.order, "display_name": option.display_name}
-        return {
-            **option.answer, **places, "name": prefix + option.name, "dependents": [prefix + name for name in option.dependents]
-        }  # fmt: skip
+        return {**option.answer, **places, "name": prefix + option.name, "dependents": list(option.dependents)}
     return {
         "name": prefix + option.name,
         "type": str(option.type),
@@ -31,7 +29,7 @@ def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
         "order_in_group": option.order,
         "width": str(option.width),
         "display_name": option.display_name,
-        "dependents": [prefix + name for name in option.dependents],
+        "dependents": list(option.dependents),
     }
 
 
@@ -52,14 +50,21 @@ class Report:
 
     configs: list[dict[str, Any]] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
+    error_count: int = 0
 
     def add(self, values: Iterable[ConfigValue], options: Mapping[str, Option], prefix: str = "") -> None:
-        """Add values; those without an option come with an empty definition, as keys that nothing defines."""
+        """Add values; those without an option come with an empty definition, as keys that nothing defines.
+
+        As in Kafka Connect, an option under a prefix is one error, however many sentences it has, and always visible.
+        """
         for value in values:
+            self.error_count += bool(value.errors) if prefix else len(value.errors)
             option = options.get(value.name)
             definition = None if option is None else option_json(option, prefix)
             kind = None if option is None or isinstance(option, AnsweredOption) else option.type
             self.configs.append({"definition": definition, "value": value_json(value, kind, prefix)})
+            if prefix:
+                self.configs[-1]["value"]["visible"] = True
 
     def add_unanswered(self, option: Option) -> None:
         """Add an option without results."""
@@ -86,7 +91,7 @@ class Report:
 
     def body(self, name: str) -> dict[str, Any]:
         """The response; `name` is the connector class as requested."""
-        return {"name": name, "error_count": len(self.errors()), "groups": self.groups, "configs": self.configs}
+        return {"name": name, "error_count": self.error_count, "groups": self.groups, "configs": self.configs}
 
 
 def definitions(definition: ConfigDef) -> list[dict[str, Any]]:

@@ -56,12 +56,16 @@ def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[s
 
 def errors(props: Props, worker: WorkerSettings) -> list[str]:
     """All the problems of a configuration, as sentences. Raises what `check` raises when there is no connector to ask."""
+    return _report(props, worker).errors()
+
+
+def _report(props: Props, worker: WorkerSettings) -> Report:
     try:
         with concealed():
             config = worker.resolver.resolve(props)
             report = _whole_report(config, worker)
             report.conceal(config)
-            return report.errors()
+            return report
     except BadRequestError:
         raise
     except HeadraceError as error:
@@ -74,11 +78,11 @@ def check(props: Props, worker: WorkerSettings) -> None:
 
     Raises ConnectError for an override that the client cannot read.
     """
-    problems = errors(props, worker)
-    if problems:
+    report = _report(props, worker)
+    if report.error_count:
         raise BadRequestError(
-            f"Connector configuration is invalid and contains the following {len(problems)} error(s):\n"
-            + "\n".join(problems)
+            f"Connector configuration is invalid and contains the following {report.error_count} error(s):\n"
+            + "\n".join(report.errors())
             + "\nYou can also find the above list of errors at the endpoint "
             "`/connector-plugins/{connectorType}/config/validate`"
         )
@@ -145,9 +149,12 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     for value in _connector_values(connector, definition, props):
         values[value.name] = value  # the connector's results for its options replace earlier ones
     report = Report()
+    converters = _converter_options(connector, props, values)
     _add_in_order(report, values, {**common.options, **definition.options})
     report.add_groups([*common.groups, *definition.groups])
-    _converter_options(report, connector, props, values)
+    for key, own, checked in converters:
+        report.add(checked, own.options, prefix=key + ".")
+        report.add_groups(sorted(own.groups, reverse=True))  # Kafka's order is that of a hash map; this is the same
     _client_overrides(report, props, connector, worker)
     return report
 
@@ -204,8 +211,11 @@ def _add_in_order(report: Report, values: rules.Values, options: Mapping[str, Op
             report.add_unanswered(option)
 
 
-def _converter_options(report: Report, connector: type[Any], props: Props, values: rules.Values) -> None:
-    """The options of the converters that the connector names itself, under their prefix."""
+def _converter_options(
+    connector: type[Any], props: Props, values: rules.Values
+) -> list[tuple[str, ConfigDef, list[ConfigValue]]]:
+    """The options of the converters that the connector names itself, and their results; if there are none, the key says why."""
+    found: list[tuple[str, ConfigDef, list[ConfigValue]]] = []
     for key in ("header.converter", "key.converter", "value.converter"):
         name = values[key].value
         if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
@@ -213,11 +223,17 @@ def _converter_options(report: Report, connector: type[Any], props: Props, value
         cls = converter_of(connector, name, CONVERTERS[key])
         if cls is None:
             continue
-        definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()
         settings = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
-        checked = definition.validate({"converter.type": key.partition(".")[0], **settings})
-        report.add(checked, definition.options, prefix=key + ".")
-        report.add_groups(sorted(definition.groups, reverse=True))  # Kafka's order is that of a hash map; this is the same
+        what = "load ConfigDef from"
+        try:
+            definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()
+            what = "perform config validation for"
+            checked = definition.validate({"converter.type": key.partition(".")[0], **settings})
+            found.append((key, definition, checked))
+        except ConnectError as error:  # of a class in Java
+            why = "" if error.message == "null" else f": {error.message}"
+            values[key].errors.append(f"Failed to {what} {key.replace('.', ' ')}{why}")
+    return found
 
 
 def _client_overrides(report: Report, props: Props, connector: type[Any], worker: WorkerSettings) -> None:

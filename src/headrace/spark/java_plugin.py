@@ -10,7 +10,7 @@ import structlog
 from headrace.config import ConfigDef
 from headrace.config.answered import AnsweredDefinition
 from headrace.config.secrets import Secrets
-from headrace.spark.connect_host import ConnectHost, PluginHost, hiding
+from headrace.spark.connect_host import ConnectHost, PluginError, PluginHost, hiding
 
 log = structlog.get_logger(__name__)
 
@@ -63,8 +63,16 @@ class JavaPlugin:
 
     @classmethod
     def passwords(cls, props: Mapping[str, Any]) -> list[str]:
-        """The values of a configuration that must not be shown, also of settings that the class does not define."""
-        secrets = Secrets({"name": option.name, "type": option.type} for option in cls.definition().options.values())
+        """The values of a configuration that must not be shown, also of settings that the class does not define.
+
+        Of a class that does not say its options they are known by name: Kafka Connect runs a converter without asking for them.
+        """
+        try:
+            options = list(cls.definition().options.values())
+        except PluginError as error:
+            log.warning("plugin.options.unknown", plugin=cls.plugin_name, cause=f"{error.java_class}: {error.message}")
+            options = []
+        secrets = Secrets({"name": option.name, "type": option.type} for option in options)
         return [str(value) for name, value in props.items() if value and secrets.hides(name)]
 
     @classmethod

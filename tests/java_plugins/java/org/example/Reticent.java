@@ -1,0 +1,37 @@
+package org.example;
+
+import org.apache.kafka.common.config.ConfigDef;
+
+/** Converters that do not say what their options are. */
+public final class Reticent {
+    private Reticent() {
+    }
+
+    /** Gives no definition. */
+    public static class Null extends PlainConverter {
+        @Override
+        public ConfigDef config() {
+            return null;
+        }
+    }
+
+    /** Throws when it is asked for its definition. */
+    public static class Throwing extends PlainConverter {
+        @Override
+        public ConfigDef config() {
+            throw new IllegalStateException("no luck in config");
+        }
+    }
+
+    /** Gives a definition that throws. */
+    public static class Checking extends PlainConverter {
+        @Override
+        public ConfigDef config() {
+            ConfigDef.Validator throwing = (name, value) -> {
+                throw new IllegalStateException();
+            };
+            return new ConfigDef().define("stamp", ConfigDef.Type.STRING, null, null, ConfigDef.Importance.LOW, "Its version.")
+                .define("checked", ConfigDef.Type.STRING, ConfigDef.NO_DEFAULT_VALUE, throwing, ConfigDef.Importance.LOW, "Never.");
+        }
+    }
+}
