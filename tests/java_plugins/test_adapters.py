@@ -21,6 +21,7 @@ from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
 
 pytestmark = pytest.mark.slow
 PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
+GROUPED, TRANSFORMATION = "org.example.Grouped", "connect.transforms.Transformation"
 RETICENT = [f"org.example.Reticent${name}" for name in ("Null", "Throwing", "Checking")]
 WORKER: Any = SimpleNamespace(
     key_converter="org.apache.kafka.connect.json.JsonConverter",
@@ -40,7 +41,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
     """The process that is asked."""
     directory = tmp_path_factory.mktemp("plugins")
     classes, path = compiled(directory / "classes"), directory / "path"
-    archive(path / "first" / "plugins.jar", classes, "1.0", {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT)})
+    archive(
+        path / "first" / "plugins.jar",
+        classes,
+        "1.0",
+        {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT), TRANSFORMATION: GROUPED},
+    )
     before = plugins.java_plugins()
     java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
@@ -84,6 +90,15 @@ def test_a_validation_that_answers_nothing_is_a_bad_request() -> None:
         validated(validate="nothing")
 
 
+def test_the_options_of_a_transform_keep_their_group_and_recommended_values() -> None:
+    body = validated(transforms="o", transforms__o__type=GROUPED)
+    groups = {c["definition"]["name"]: c["definition"]["group"] for c in body["configs"] if c["definition"]}
+    assert (groups["transforms.o.table"], groups["transforms.o.drop"]) == ("Transforms: o: Table", "Transforms: o")
+    assert "Transforms: o: Table" in body["groups"]
+    shown = value(body, "transforms.o.table")
+    assert (shown["recommended_values"], shown["visible"]) == (["a", "b"], False)
+
+
 @pytest.mark.parametrize(
     ("name", "errors"),
     zip(
@@ -108,7 +123,9 @@ def started() -> Callable[..., JavaConnector]:
 
     def start(**settings: str) -> JavaConnector:
         config = configuration(**settings)
-        instance = plugins.find(config["connector.class"])(ConnectorContext("c", lambda: None, pytest.fail))
+        instance = plugins.find(config["connector.class"])(
+            ConnectorContext("c", lambda: None, lambda error: pytest.fail(str(error)))
+        )
         instance.start(config)
         return instance
 

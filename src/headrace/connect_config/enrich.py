@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace import plugins
-from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config import ConfigDef, ConfigValue, Importance, Option, Recommender, Type, Width, parse_list
 from headrace.config.answered import AnsweredOption
 from headrace.config.prefixes import under
 from headrace.config.types import invalid, trim
@@ -145,7 +145,7 @@ def _checked(alias: str, cls: type[Any], props: Props) -> list[Option]:
 
 
 def _with_errors(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
-    errors = {value.name: value.errors for value in definition.validate(under(props, prefix))}
+    values = {value.name: value for value in definition.validate(under(props, prefix))}
 
     def rejecting(sentences: Sequence[str]) -> Validator:
         def check(_name: str, value: Any) -> None:
@@ -154,8 +154,12 @@ def _with_errors(prefix: str, definition: ConfigDef, props: Props) -> list[Optio
 
         return Lambda(check, "the plugin's own rules")
 
-    options = [option for option in definition.options.values() if isinstance(option, AnsweredOption)]
-    return [replace(option, typed=True, validator=rejecting(errors.get(option.name, ()))) for option in options]
+    def answered(option: AnsweredOption) -> Option:
+        value = values.get(option.name, ConfigValue(option.name))
+        recommender = Recommender(lambda _name, _parsed: list(value.recommended_values), lambda _name, _parsed: value.visible)
+        return replace(option, typed=True, validator=rejecting(value.errors), recommender=recommender)
+
+    return [answered(option) for option in definition.options.values() if isinstance(option, AnsweredOption)]
 
 
 def _with_cycle_check(option: Option, alias: str, props: Props) -> Option:
@@ -186,7 +190,7 @@ def aliases(key: str, props: Props) -> list[str]:
 
 
 def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, first_order: int) -> None:
-    """Add options under a prefix, in one group, numbered on from `first_order` (Kafka's `ConfigDef.embed`).
+    """Add options under a prefix, in one group or groups within it, numbered on from `first_order` (Kafka's `ConfigDef.embed`).
 
     Rules keep naming the option without the prefix, as in Kafka.
     """
@@ -195,7 +199,7 @@ def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, firs
             replace(
                 option,
                 name=prefix + option.name,
-                group=group,
+                group=group if option.group is None else f"{group}: {option.group}",
                 order=order,
                 validator=_embedded(option.validator, option.name),
                 dependents=tuple(prefix + name for name in option.dependents),
