@@ -8,6 +8,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.ConnectorTransactionBoundaries;
 import org.apache.kafka.connect.source.ExactlyOnceSupport;
@@ -16,6 +17,7 @@ import org.apache.kafka.connect.source.SourceConnectorContext;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.sink.SinkConnectorContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
+import org.apache.kafka.connect.util.ConnectUtils;
 import org.slf4j.MDC;
 
 /**
@@ -85,9 +87,21 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
 
     /**
      * changes: of a source, pairs of a partition and an offset (or null), as Connect's JSON; of a sink, a topic, its partition and
-     * an offset (or null). Returns what the connector answers.
+     * an offset (or null). Returns what the connector answers. Raises ConnectException, with Kafka's sentences for other exceptions.
      */
     static boolean alterOffsets(Connector connector, Map<String, String> props, List<List<Object>> changes) {
+        String kind = connector instanceof SinkConnector ? "sink" : "source";
+        try {
+            return altered(connector, props, changes);
+        } catch (UnsupportedOperationException e) {
+            throw new ConnectException("Failed to modify offsets for connector " + props.get("name") + " because it doesn't support "
+                + "external modification of offsets", e);
+        } catch (RuntimeException | LinkageError e) {
+            throw ConnectUtils.maybeWrap(e, "Failed to modify offsets for " + kind + " connector " + props.get("name"));
+        }
+    }
+
+    private static boolean altered(Connector connector, Map<String, String> props, List<List<Object>> changes) {
         if (connector instanceof SinkConnector) {
             Map<TopicPartition, Long> offsets = new LinkedHashMap<>();
             for (List<Object> change : changes) {
