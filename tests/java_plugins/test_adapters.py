@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -142,3 +143,29 @@ def test_what_a_connector_throws_when_it_stops_is_raised(started: Callable[..., 
     source = started(fail="connector.stop")
     with pytest.raises(PluginError, match=r"no luck in connector\.stop"):
         source.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "offset", "sentence"),
+    [
+        ({"fail": "alterOffsets"}, {"at": 1}, "Failed to modify offsets for source connector c"),
+        (
+            {"alter": "never"},
+            {"at": 1},
+            "Failed to modify offsets for connector c because it doesn't support external modification of offsets",
+        ),
+        ({}, {"at": "x"}, "Offsets have a whole number 'at'"),
+    ],
+)
+def test_why_offsets_cannot_be_altered_is_said_as_by_kafka_connect(settings: Any, offset: Any, sentence: str) -> None:
+    with pytest.raises(ConnectError, match=f"^{sentence}$"):
+        plugins.find(PICKY).alter_offsets(configuration(**settings), [({"counter": "0"}, offset)])
+
+
+def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(
+    started: Callable[..., JavaConnector], host: ProcessHost
+) -> None:
+    source = started()
+    shown = {metric["name"]: metric["value"] for metric in host.metrics()}
+    assert (math.isnan(shown["average"]), shown["tables"], "broken" in shown) == (True, 2.0, False)
+    source.stop()

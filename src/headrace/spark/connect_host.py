@@ -114,7 +114,7 @@ class PluginHost(ABC):
         """
         read_at, metrics = self._metrics
         if time.monotonic() - read_at >= _CACHE_S:
-            metrics = self.ask("metrics")
+            metrics = [{**metric, "value": float(metric["value"])} for metric in self.ask("metrics")]
             self._metrics = time.monotonic(), metrics
         return metrics
 

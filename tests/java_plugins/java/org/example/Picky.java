@@ -1,9 +1,12 @@
 package org.example;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.metrics.Gauge;
+import org.apache.kafka.common.metrics.PluginMetrics;
 
 /** Recommends and refuses values, and defines `topics`, which it does not pass on to its tasks. */
 public class Picky extends CountingSourceConnector {
@@ -21,6 +24,17 @@ public class Picky extends CountingSourceConnector {
     }
 
     @Override
+    public void start(Map<String, String> props) {
+        super.start(props);
+        PluginMetrics metrics = context().pluginMetrics();
+        metrics.addMetric(metrics.metricName("average", "Of nothing.", new LinkedHashMap<>()), (config, now) -> Double.NaN);
+        metrics.addMetric(metrics.metricName("broken", "Throws.", new LinkedHashMap<>()), (Gauge<Long>) (config, now) -> {
+            throw new IllegalStateException("no luck in a gauge");
+        });
+        metrics.addMetric(metrics.metricName("tables", "Tables.", new LinkedHashMap<>()), (Gauge<Long>) (config, now) -> 2L);
+    }
+
+    @Override
     public List<Map<String, String>> taskConfigs(int maxTasks) {
         return List.of(Map.of("own", "yes"));
     }
@@ -28,6 +42,14 @@ public class Picky extends CountingSourceConnector {
     @Override
     public Config validate(Map<String, String> config) {
         return "nothing".equals(config.get("validate")) ? null : super.validate(config);
+    }
+
+    @Override
+    public boolean alterOffsets(Map<String, String> config, Map<Map<String, ?>, Map<String, ?>> offsets) {
+        if ("never".equals(config.get("alter"))) {
+            throw new UnsupportedOperationException();
+        }
+        return super.alterOffsets(config, offsets);
     }
 
     @Override

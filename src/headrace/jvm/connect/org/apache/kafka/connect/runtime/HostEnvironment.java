@@ -20,9 +20,12 @@ import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 import org.apache.kafka.connect.util.ConnectorTaskId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What connectors and tasks of this process share: settings of the worker, and metrics, which plugins may add theirs to (KIP-877). */
 public final class HostEnvironment {
+    private static final Logger LOG = LoggerFactory.getLogger(HostEnvironment.class);
     private static final Map<String, String> DEFAULTS = Map.of("bootstrap.servers", "localhost:9092",
         "key.converter", "org.apache.kafka.connect.json.JsonConverter", "value.converter", "org.apache.kafka.connect.json.JsonConverter");
     final WorkerConfig config;
@@ -89,17 +92,27 @@ public final class HostEnvironment {
         Utils.closeQuietly(metrics, "metrics of a plugin");
     }
 
-    /** The metrics of plugins: `name`, `value` and `tags` of each that is a number. */
+    /** The metrics of plugins: `name`, `value` (as a text, which may be `NaN`) and `tags` of each that is a number. */
     public List<Map<String, Object>> ofPlugins() {
         List<Map<String, Object>> found = new ArrayList<>();
         for (Map.Entry<MetricName, KafkaMetric> metric : metrics.metrics().metrics().entrySet()) {
             MetricName name = metric.getKey();
             if (name.group().equals("plugins") && name.tags().containsKey("connector")
-                    && metric.getValue().metricValue() instanceof Number value) {
-                found.add(Map.of("name", name.name(), "value", value.doubleValue(), "tags", name.tags()));
+                    && measured(metric.getValue()) instanceof Number value) {
+                found.add(Map.of("name", name.name(), "value", String.valueOf(value.doubleValue()), "tags", name.tags()));
             }
         }
         return found;
+    }
+
+    /** null if the plugin throws: the others are to be seen all the same. */
+    private static Object measured(KafkaMetric metric) {
+        try {
+            return metric.metricValue();
+        } catch (RuntimeException | LinkageError e) {
+            LOG.debug("The metric {} has no value", metric.metricName(), e);
+            return null;
+        }
     }
 
     /** Kafka Connect's metrics of a task, which are there as long as the task is. */
