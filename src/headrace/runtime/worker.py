@@ -19,6 +19,7 @@ from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorC
 from headrace.connect_config.settings import ConnectorSettings, connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
+    Connector,
     ConnectorContext,
     Measured,
     Offsets,
@@ -84,6 +85,7 @@ class TaskNumber:
 class _NewTask(Generic[Settings]):
     """A task that is being started."""
 
+    connector: type[Connector]
     instance: Any
     context: TaskContext
     settings: Settings
@@ -171,9 +173,9 @@ class Worker:
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
         if isinstance(settings, SinkConnectorConfig):
-            work: WorkerTask = self._sink_work(_NewTask(instance, context, settings, props, recorder, events))
+            work: WorkerTask = self._sink_work(_NewTask(cls, instance, context, settings, props, recorder, events))
         else:
-            instance, work = self._source_work(_NewTask(instance, context, settings, props, recorder, events))
+            instance, work = self._source_work(_NewTask(cls, instance, context, settings, props, recorder, events))
         recorder.follow_task_measures(partial(_own_measures, instance, context.metrics))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
@@ -195,7 +197,7 @@ class Worker:
             task.convert_by(conversion)
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, put, task, config),
+            ports=self._ports(new, plan, put),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=new.recorder,
             streams=new.events.streams,
@@ -289,20 +291,13 @@ class Worker:
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
-    def _ports(
-        self,
-        plan: TaskPlan,
-        stopping: threading.Event,
-        store_offsets: Callable[[Offsets], None],
-        task: OffsetTask,
-        config: Props,
-    ) -> Ports:
-        admin = shared(plan.admin)
-        hook = _settings_for_new_topic(connector_class(config), config)
+    def _ports(self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store_offsets: Callable[[Offsets], None]) -> Ports:
+        admin, stopping = shared(plan.admin), new.context.stopping
+        hook = _settings_for_new_topic(new.connector, new.settings.originals)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer, settings_for_new_topic=hook)
         return Ports(
             ensure_topics=creator.ensure,
-            renew_topics=partial(creator.renew, create=task.renews_topics),
+            renew_topics=partial(creator.renew, create=new.instance.renews_topics),
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
