@@ -47,7 +47,7 @@ def test_a_connectors_consumer_settings_win_over_the_workers() -> None:
 def test_a_regex_names_whole_topics() -> None:
     matching = plan({"topics.regex": "b.*"})
     assert matching.topics is None
-    assert [name for name in ("b", "b1", "ab1") if matching.selects(name)] == ["b", "b1"]
+    assert [name for name in ("b", "b1", "ab1") if matching.consumes(name)] == ["b", "b1"]
 
 
 @pytest.mark.parametrize(("setting", "sentence"), [

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.config import Config, Importance, Type, Width, option, validators
-from headrace.config.types import invalid
+from headrace.config.java_pattern import java_regex
+from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda
 from headrace.connect_config.dead_letters import SourceDeadLetterConfig
 from headrace.connect_config.restarts import TaskRestartConfig
@@ -368,3 +369,7 @@ class SinkConnectorConfig(TaskRestartConfig, CommonConnectorConfig):
         "avoid clashing with headers from the original record, all error context header keys, all error context "
         "header keys will start with <code>__connect.errors.</code>",
     )
+
+    def consumes(self, topic: str) -> bool:
+        """Whether `topics` names this topic, or `topics.regex` matches its whole name."""
+        return topic in self.topics if self.topics else bool(java_regex(trim(self.topics_regex)).fullmatch(topic))

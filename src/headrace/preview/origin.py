@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.config import parse_list
-from headrace.config.java_pattern import java_regex
 from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.settings import connector_settings
 from headrace.connectors.base import Props
@@ -89,7 +87,7 @@ def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> PreviewPl
     if isinstance(settings, SinkConnectorConfig):
         key, value = (converter(option, config, worker) for option in ("key.converter", "value.converter"))
         converters = Converters(key, value, header_converter(config, worker))
-        return PreviewPlan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
+        return PreviewPlan(_sink(settings, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
     task = plan_source_task(settings.name, 0, settings, config, worker)
     origin = _source(connector, config)
     reading = Readers(
@@ -145,9 +143,7 @@ def _mirror(parsed: MirrorSourceConfig, config: Props) -> RecordOrigin:
     return RecordOrigin(live=LiveTopics(parsed.selection.accepts, consumer, admin), chain_input=chain_input)
 
 
-def _sink(config: Props, worker: WorkerConfig) -> RecordOrigin:
-    named = parse_list(config.get("topics") or "")
-    regex = java_regex((config.get("topics.regex") or "").strip())
-    consumer, admin = (client_settings(f"headrace-preview-{k}", k, config, worker) for k in ("consumer", "admin"))
-    live = LiveTopics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
-    return RecordOrigin(named[0] if named else _DEFAULT_TOPIC, live=live)
+def _sink(settings: SinkConnectorConfig, worker: WorkerConfig) -> RecordOrigin:
+    consumer, admin = (client_settings(f"headrace-preview-{k}", k, settings.originals, worker) for k in ("consumer", "admin"))
+    first = settings.topics[0] if settings.topics else _DEFAULT_TOPIC
+    return RecordOrigin(first, live=LiveTopics(settings.consumes, consumer, admin))

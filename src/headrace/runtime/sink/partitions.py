@@ -73,7 +73,7 @@ class SinkPartitions:
         return {name: info for name, info in topics.items() if info is not None}
 
     def _matching(self) -> dict[str, TopicInfo]:
-        topics = self._admin.topics(_TIMEOUT_S, self._plan.selects)
+        topics = self._admin.topics(_TIMEOUT_S, self._plan.consumes)
         return {name: info for name, info in topics.items() if not info.internal}
 
     def start(self, partitions: Sequence[Partition]) -> StartPositions:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headrace.config import Type, parse_type
-from headrace.config.java_pattern import java_regex
-from headrace.config.types import trim
 from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
@@ -35,8 +33,9 @@ class SinkPlan:
     props: Props
     """The task configuration."""
     topics: tuple[str, ...] | None
-    """The topic names; None: `regex` selects topics."""
-    regex: str
+    """The topic names; None: `topics.regex` selects topics."""
+    consumes: Callable[[str], bool]
+    """Whether the connector reads a topic (`SinkConnectorConfig.consumes`)."""
     group: str
     """The consumer group that offsets are committed to."""
     consumer: Mapping[str, str]
@@ -61,10 +60,6 @@ class SinkPlan:
         """The converters as a list."""
         return [self.converters.key, self.converters.value, self.converters.header]
 
-    def selects(self, topic: str) -> bool:
-        """Whether `topics.regex` matches the whole topic name."""
-        return java_regex(self.regex).fullmatch(topic) is not None
-
 
 def group_of(name: str, config: Mapping[str, str]) -> str:
     """The consumer group of a sink connector."""
@@ -88,7 +83,7 @@ def plan_sink_task(
         tasks=context.tasks,
         props=props,
         topics=tuple(settings.topics) or None,
-        regex=trim(settings.topics_regex),
+        consumes=settings.consumes,
         group=group_of(name, config),
         consumer=consumer,
         letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", config, worker),
