@@ -38,5 +38,5 @@ class EngineConfig(Config):
 
 def heap(config: Mapping[str, str]) -> str | None:
     """The heap of the JVM of its own that a connector runs in; None: it runs in the worker's. Raises ConfigError."""
-    settings = EngineConfig({name: config[name] for name in (ENGINE, HEAP) if name in config})
+    settings = EngineConfig(config)
     return settings.heap if settings.engine == "process" else None

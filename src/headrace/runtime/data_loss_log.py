@@ -28,7 +28,6 @@ log = structlog.get_logger(__name__)
 _TIMEOUT_S = 30.0
 _LONGEST = 249
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}
-_PREFIX = "source.data.loss"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class DataLossTopic:
 
 def loss_topic(connector: str, config: Props) -> DataLossTopic:
     """The topic of a connector with this configuration. Raises ConfigError."""
-    options = DataLossConfig({name: value for name, value in config.items() if name.startswith(_PREFIX)})
+    options = DataLossConfig(config)
     name = options.source_data_loss_topic or re.sub("[^a-zA-Z0-9._-]", "_", connector)[: _LONGEST - 5] + "-loss"
     source = config.get("source.cluster.alias") or config.get("source.bootstrap.servers")
     return DataLossTopic(name, options.source_data_loss_topic_replication_factor, connector, source)
