@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.config.secrets import without_logins
+from headrace.connect_config.enrich import aliases
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import Connector
 from headrace.connectors.kafka_sink.connector import KafkaSinkConnector
@@ -197,10 +198,9 @@ def _copy_of(cls: type[Any], config: Config, topic: str) -> str | None:
 
 def keeps_topics(config: Config) -> bool:
     """Whether the chain of a connector leaves the topics of records as they are, for certain."""
-    names = [name.strip() for name in (config.get("transforms") or "").split(",") if name.strip()]
     topic_names = [
         name
-        for name in names
+        for name in aliases("transforms", config)
         if config.get(f"transforms.{name}.type") not in _KEEPS_THE_TOPIC or config.get(f"transforms.{name}.route.by.field")
     ]
     if not topic_names:

@@ -180,12 +180,12 @@ class StreamsConfig(TopologyConfig):
         doc="The pause before a topic is tried again.",
     )
 
-    default_key_serde: Serde | None = option(
+    default_key_serde: str | None = option(
         "default.key.serde", Type.STRING, None, validator=validators.Lambda(_serde, _SERDES),
         doc="Serde of keys where an operator has none of its own: a serde of Kafka's by its class name, or `string`, `long`, "
         "`integer`, `short`, `double`, `float`, `boolean`, `byte_array`, `json`.",
     )  # fmt: skip
-    default_value_serde: Serde | None = option(
+    default_value_serde: str | None = option(
         "default.value.serde", Type.STRING, None, validator=validators.Lambda(_serde, _SERDES),
         doc="Serde of values where an operator has none of its own; see `default.key.serde`.",
     )  # fmt: skip
@@ -304,8 +304,7 @@ class StreamsConfig(TopologyConfig):
     @property
     def default_serdes(self) -> tuple[Serde | None, Serde | None]:
         """Serdes of keys and values where an operator has none."""
-        settings = (self.originals.get("default.key.serde"), self.originals.get("default.value.serde"))
-        return serde_from_config(settings[0]), serde_from_config(settings[1])
+        return serde_from_config(self.default_key_serde), serde_from_config(self.default_value_serde)
 
     @property
     def offset_reset(self) -> str:
