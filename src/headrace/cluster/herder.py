@@ -142,6 +142,10 @@ class Herder:
             raise NotFoundError(f"Connector {name} not found")
         return config
 
+    def _resolved(self, name: str) -> Mapping[str, Any]:
+        """The configuration with the values of config providers; callers conceal them in errors."""
+        return self._without_placeholders(self._config(name))
+
     def status(self, name: str, *, own: bool = False) -> dict[str, Any]:
         """The body of `GET /connectors/{name}/status`; own: with headrace's own fields. Raises NotFoundError."""
         connector = self._stores.status.connector(name)
@@ -299,7 +303,7 @@ class Herder:
         self._supervisors.restart(name, request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
-        self._resolved(self._stores.config.snapshot().connectors.get(name, {}))  # Kafka Connect's answer if that is what fails
+        self._without_placeholders(self._stores.config.snapshot().connectors.get(name, {}))  # where that fails, Kafka says so
         if request.error is not None:
             what = f"connector: {name}" if request.connector else f"task: {name}-{min(request.tasks)}"
             raise ConnectError(f"Failed to start {what}") from request.error
@@ -320,10 +324,10 @@ class Herder:
 
     def topics_in_use(self, name: str) -> dict[str, list[dict[str, Any]]]:
         """The connector's topics with their settings, and a source's drift from its rules. Raises NotFoundError, KafkaFailure."""
-        config = self._config(name)
         with concealed():
-            props, is_source = self.config.resolver.resolve(config).props, connector_type(config) == "source"
-            return topics_in_use(name, props, self._stores.status.topics(name), self.config, has_rules=is_source)
+            config = self._resolved(name)
+            is_source = connector_type(config) == "source"
+            return topics_in_use(name, config, self._stores.status.topics(name), self.config, has_rules=is_source)
 
     def reset_active_topics(self, name: str) -> None:
         """Remove the active topics. Raises RestError 403 if tracking, or resetting, is off."""
@@ -335,10 +339,9 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- offsets (KIP-875)
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """The stored source offsets of a connector, or the committed ones of a sink's group. Raises NotFoundError."""
-        config = self._config(name)
-        if connector_type(config) == "sink":
-            return self._sink_offsets.read(name, self._resolved(config))
-        return self._offsets.read(name, self._resolved(config))
+        with concealed():
+            config = self._resolved(name)
+            return self._offsets_of(config).read(name, config)
 
     def source_partitions(self, name: str) -> list[dict[str, Any] | None]:
         """The source partitions with an offset, from memory, without a request to Kafka."""
@@ -350,7 +353,7 @@ class Herder:
         Raises NotFoundError, BadRequestError, KafkaFailure. ages: with times, which only sources have.
         """
         with concealed():
-            config = self.config.resolver.resolve(self._config(name)).props
+            config = self._resolved(name)
             if connector_type(config) == "sink":
                 return self._sink_offsets.lag(name, config)
             return self._offsets.lag({**config, "name": name}, self._stores.config.snapshot().task_configs(name), ages)
@@ -383,11 +386,12 @@ class Herder:
         return self._sink_offsets if connector_type(config) == "sink" else self._offsets
 
     def _stopped_config(self, name: str) -> Mapping[str, Any]:
-        config, state = self._config(name), self._stores.config.snapshot()
+        self._config(name)
+        state = self._stores.config.snapshot()
         self._offsets.require_stopped(name, state.target_state(name), len(state.task_configs(name)))
-        return self._resolved(config)
+        return self._resolved(name)
 
-    def _resolved(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _without_placeholders(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """A configuration without placeholders. Raises ConnectError, as the fault is not the request's."""
         try:
             return self.config.resolver.resolve(config).props
