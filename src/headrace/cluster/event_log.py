@@ -22,7 +22,6 @@ from headrace.cluster.recent_events import Event, RecentEvents
 from headrace.config.redaction import redacted
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.log import LogFactory, LogRecord, RecordLog
 from headrace.values.iso_time import iso
 
@@ -48,11 +47,7 @@ class EventTopic:
 def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:
     """Create the topic unless it exists. Raises KafkaFailure."""
     settings = {"cleanup.policy": "delete", "retention.ms": str(topic.retention_ms)}
-    try:
-        admin.create(topic.name, 1, topic.replication_factor, settings, timeout_s)
-    except KafkaFailure as error:
-        if error.code != "TOPIC_ALREADY_EXISTS":
-            raise
+    admin.create(topic.name, 1, topic.replication_factor, settings, timeout_s, exist_ok=True)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from headrace.kafka.admin import Admin, ConfiguredValue
-from headrace.kafka.topic_info import TopicInfo
+from headrace.kafka.admin import Admin
+from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.runtime.plan import client_settings
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import NewTopicPlan, topic_creation

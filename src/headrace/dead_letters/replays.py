@@ -119,12 +119,10 @@ class Replays:
             return
         factor = topics[self.topic].replication_factor if self.topic in topics else -1  # the same as that of the letters
         try:
-            self.admin.create(self.marks_topic, 1, factor, {"cleanup.policy": "compact"}, _TIMEOUT_S)
+            self.admin.create(self.marks_topic, 1, factor, {"cleanup.policy": "compact"}, _TIMEOUT_S, exist_ok=True)
         except KafkaFailure as error:
-            if error.code != "TOPIC_ALREADY_EXISTS":
-                raise ConnectError(
-                    f"Topic '{self.marks_topic}', which keeps what has been replayed, cannot be created: {error.reason}"
-                ) from error
+            text = f"Topic '{self.marks_topic}', which keeps what has been replayed, cannot be created: {error.reason}"
+            raise ConnectError(text) from error
 
     def _replay_error(self, error: KafkaFailure) -> HeadraceError:
         if error.code in ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "CONCURRENT_TRANSACTIONS"):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -32,7 +31,7 @@ from headrace.kafka.batched_calls import BatchedCalls
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
-from headrace.kafka.topic_info import TopicInfo
+from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.retry import await_result, poll_until, retry_until
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -41,16 +40,6 @@ _REFRESH_S = 2.0
 _LONG_TIMEOUT_S = 120.0
 _ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for callers that wait for the topic; not here
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class ConfiguredValue:
-    """The value of a topic's setting on the broker."""
-
-    value: str | None
-    """None if it is secret."""
-    is_own: bool
-    """Set for this topic, not inherited from the broker."""
 
 
 class Admin:
@@ -126,11 +115,22 @@ class Admin:
         replication_factor: int,
         configs: Mapping[str, str] | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
-    ) -> None:
-        """Create a topic; -1 partitions or replication factor: the broker's default. Returns when it can be described."""
+        *,
+        exist_ok: bool = False,
+    ) -> bool:
+        """Create a topic; -1 partitions or replication factor: the broker's default. Returns when it can be described.
+
+        exist_ok: return False if it exists already; otherwise that is a KafkaFailure.
+        """
         topic, deadline = NewTopic(name, partitions, replication_factor, config=dict(configs or {})), time.monotonic() + timeout_s
-        self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
+        try:
+            self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
+        except KafkaFailure as failure:
+            if exist_ok and failure.code == "TOPIC_ALREADY_EXISTS":
+                return False
+            raise
         self._wait_until(name, deadline, lambda info: info is not None and None not in info.partitions.values())
+        return True
 
     def add_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Raise the number of partitions of a topic to `total`. Raises KafkaFailure."""

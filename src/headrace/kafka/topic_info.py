@@ -10,6 +10,16 @@ _NO_ID = "A" * 22
 
 
 @dataclass(frozen=True)
+class ConfiguredValue:
+    """The value of a topic's setting on the broker."""
+
+    value: str | None
+    """None if it is secret."""
+    is_own: bool
+    """Set for this topic, not inherited from the broker."""
+
+
+@dataclass(frozen=True)
 class TopicInfo:
     """A topic's description."""
 

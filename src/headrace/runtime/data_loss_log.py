@@ -19,7 +19,6 @@ from headrace.connectors.base import Props
 from headrace.connectors.data_loss import Loss
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
-from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.writer import RecordWriter
 from headrace.values.iso_time import iso
 
@@ -70,12 +69,7 @@ class DataLossLog:
             writer.stop(0.0)
 
     def _create(self) -> None:
-        try:
-            self._admin.create(self._topic.name, 1, self._topic.replication_factor, _SETTINGS, _TIMEOUT_S)
-        except KafkaFailure as failure:
-            if failure.code != "TOPIC_ALREADY_EXISTS":
-                raise
-        else:
+        if self._admin.create(self._topic.name, 1, self._topic.replication_factor, _SETTINGS, _TIMEOUT_S, exist_ok=True):
             log.info("source.data.loss.topic.created", topic=self._topic.name)
 
     def _record(self, loss: Loss) -> tuple[bytes, bytes]:

@@ -106,10 +106,9 @@ class TopicCreator:
             return
         try:
             if self._describe(topic) is None:
-                self._admin.create(topic, 1, replication_factor, {}, timeout_s=self._timeout_s)
+                self._admin.create(topic, 1, replication_factor, {}, self._timeout_s, exist_ok=True)
         except KafkaFailure as failure:
-            if failure.code != "TOPIC_ALREADY_EXISTS":
-                raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
+            raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
         self._existing.add(topic)
 
     def _find_or_create(self, topic: str, creation: TopicCreation) -> None:

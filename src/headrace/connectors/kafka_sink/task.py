@@ -15,7 +15,6 @@ from headrace.connectors.sink import KafkaTarget, SinkBatch, SinkTask
 from headrace.converters.base import Writers
 from headrace.kafka.admin import shared
 from headrace.kafka.coalesced_requests import silent_since
-from headrace.kafka.failures import KafkaFailure
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.spark.destination_topic import DestinationTopic, look_up
 from headrace.spark.kafka import producer_columns
@@ -122,12 +121,8 @@ class KafkaSinkTask(SinkTask):
         return self._create(topic, partitions)
 
     def _create(self, topic: str, partitions: int) -> bool:
-        try:
-            self._admin.create(topic, partitions, self._config.destination_topics_replication_factor)
+        if self._admin.create(topic, partitions, self._config.destination_topics_replication_factor, exist_ok=True):
             log.info("sink.topic.created", topic=topic, partitions=partitions)
-        except KafkaFailure as error:
-            if error.code != "TOPIC_ALREADY_EXISTS":  # another task was faster
-                raise
         return True
 
     def _look_up(self, topic: str) -> DestinationTopic:

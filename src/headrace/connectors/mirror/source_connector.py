@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import structlog
 
@@ -167,7 +168,8 @@ class MirrorSourceConnector(SourceConnector):
         for topic, settings in self._source.settings(lacks.create, timeout).items():
             copy, count = self._topics.copies[topic], self._topics.counts[topic]
             configs, factor = filter_.of_new_topic(settings), self._config.replication_factor
-            _try(f"Could not create topic {copy}.", lambda: self._target.create(copy, count, factor, configs, timeout))  # noqa: B023
+            create = partial(self._target.create, copy, count, factor, configs, timeout, exist_ok=True)
+            _try(f"Could not create topic {copy}.", create)
             log.info("mirror.topic.created", topic=copy, partitions=count)
         for copy, count in lacks.grow.items():
             _try(f"Could not create topic-partitions for {copy}.", lambda: self._target.add_partitions(copy, count, timeout))  # noqa: B023
@@ -209,16 +211,11 @@ class MirrorSourceConnector(SourceConnector):
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
     """Create one of MirrorMaker's own topics, of one partition, unless it exists. Raises KafkaFailure."""
     if admin.describe(topic, timeout_s) is None:
-        try:
-            admin.create(topic, 1, replication_factor, COMPACTED, timeout_s)
-        except KafkaFailure as failure:
-            if failure.code != "TOPIC_ALREADY_EXISTS":
-                raise
+        admin.create(topic, 1, replication_factor, COMPACTED, timeout_s, exist_ok=True)
 
 
-def _try(refusal: str, action: Callable[[], None]) -> None:
+def _try(refusal: str, action: Callable[[], object]) -> None:
     try:
         action()
     except KafkaFailure as failure:
-        if failure.code != "TOPIC_ALREADY_EXISTS":
-            log.warning(refusal, cause=str(failure))
+        log.warning(refusal, cause=str(failure))
