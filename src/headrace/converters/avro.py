@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.avro import mapping
 from headrace.avro.compatibility import unreadable
@@ -19,12 +19,10 @@ from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
 from headrace.registry.options import cache_size, flag
 from headrace.registry.reading import Reading
+from headrace.values.compile_context import CompileContext
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, call, lit
 from headrace.values.value import Value
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
 
 NAME = "io.confluent.connect.avro.AvroConverter"
 

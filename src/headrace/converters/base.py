@@ -6,18 +6,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from headrace.config import Config, Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.types import trim
 from headrace.errors import ConfigError
+from headrace.values.compile_context import CompileContext
 from headrace.values.record import HeaderWriter
 from headrace.values.sql import Sql, call, lit
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.value import Value
+from headrace.values.value import Value
 
 Used = Callable[[type[Any]], type[Any]]
 """Returns the class to use for a class that a configuration names."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, all_of, case, lit
 from headrace.values.value import TypedValue, Value, always
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.converters.base import HeaderConverter
 from headrace.converters.json import JsonConverter
 from headrace.converters.json_reading import envelope, enveloped
 from headrace.spark.java_call import ChainPlugin, described
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 _KAFKA_PACKAGE = "org.apache.kafka.connect."
 _MAX_SCHEMAS = 64  # older ones are forgotten

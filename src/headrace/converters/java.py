@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.converters.base import Converter, HeaderConverter
 from headrace.converters.connect_data import LearnedData, schema_and_payload
 from headrace.spark.java_call import ChainPlugin, described, secrets_of
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, call, case, lit
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
-    from headrace.values.value import Value
+from headrace.values.value import Value
 
 
 class JavaConverter(ChainPlugin, Converter):

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, Width, option, validators
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, case, concat, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 

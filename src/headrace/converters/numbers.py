@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
 from headrace.values import kinds
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Case, TypedValue, Value, always
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 _PACKAGE = "org.apache.kafka.connect.converters"
 _SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"

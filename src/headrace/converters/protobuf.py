@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
@@ -17,12 +16,10 @@ from headrace.protobuf.writing import index_bytes, writing_plan
 from headrace.registry.client import RegisteredSchema
 from headrace.registry.options import cache_size, flag
 from headrace.registry.reading import Reading
+from headrace.values.compile_context import CompileContext
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
 from headrace.values.value import Value
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
 
 NAME = "io.confluent.connect.protobuf.ProtobufConverter"
 

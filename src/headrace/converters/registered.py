@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import structlog
 
@@ -28,14 +28,12 @@ from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.registry.usage import SchemaUses
+from headrace.values.compile_context import CompileContext
 from headrace.values.recursion import folded
 from headrace.values.schema import Schema, parse
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.value import NULL, Case, TypedValue, Value, combined, only_when
 from headrace.values.writing import JsonWriter, schema_text
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
 
 log = structlog.get_logger(__name__)
 

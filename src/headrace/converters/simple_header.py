@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, case
 from headrace.values.text import header_text
 from headrace.values.value import Value
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, Width, option
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.text import java_text
 from headrace.values.value import TypedValue, Value, always
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 NAME = "org.apache.kafka.connect.storage.StringConverter"
 

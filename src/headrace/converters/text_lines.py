@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.converters.base import WithoutRegistry
+from headrace.values.compile_context import CompileContext
 from headrace.values.sql import Sql, call, case, lit
 from headrace.values.text import java_text
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.value import Value
+from headrace.values.value import Value
 
 
 class TextLines(WithoutRegistry):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.config import Importance, Type, option
 from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, all_of
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("headrace.predicates.And", Kind.PREDICATE)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from headrace.config import Config
 from headrace.config.example import Example
 from headrace.plugins import Kind
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
-    from headrace.values.sql import Sql
+from headrace.values.record import ConnectRecord
+from headrace.values.sql import Sql
 
 
 class Predicate(Config, ABC):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
@@ -12,15 +11,12 @@ from headrace.config.validators import CaseInsensitiveValidString, Lambda, NonEm
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
+from headrace.values.compile_context import CompileContext
 from headrace.values.field_path import field_path
-from headrace.values.record import open_struct
+from headrace.values.record import ConnectRecord, open_struct
 from headrace.values.sql import Sql, all_of, any_of, case, lit, negated
 from headrace.values.text import header_text
 from headrace.values.value import Case, Value, only_when
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 
 def _regex(name: str, value: str | None) -> None:

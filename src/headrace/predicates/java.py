@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.converters.connect_data import header_settings, record_parts
 from headrace.predicates.base import Predicate
 from headrace.spark.java_call import ChainPlugin, described, secrets_of
-from headrace.values.sql import case, lit
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
-    from headrace.values.sql import Sql
+from headrace.values.record import ConnectRecord
+from headrace.values.sql import Sql, case, lit
 
 
 class JavaPredicate(ChainPlugin, Predicate):

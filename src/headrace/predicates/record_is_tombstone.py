@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, all_of, any_of
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone", Kind.PREDICATE)

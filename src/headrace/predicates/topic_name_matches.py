@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.validators import All, NonEmptyString, Regex
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import Sql, lit
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.transforms.predicates.TopicNameMatches", Kind.PREDICATE)

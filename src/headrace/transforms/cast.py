@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
@@ -13,16 +12,11 @@ from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
 from headrace.transforms import casting
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
-from headrace.transforms.column_lineage import Influence
-from headrace.values.record import copy_struct, members, struct
+from headrace.transforms.column_lineage import Influence, RecordLineage
+from headrace.values.compile_context import CompileContext
+from headrace.values.record import ConnectRecord, copy_struct, members, struct
 from headrace.values.sql import NEVER, Sql, all_of, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
-
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
 """The target types of a cast."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from headrace.config import Config
 from headrace.errors import ConfigError
@@ -14,9 +14,7 @@ from headrace.transforms.base import Transformation
 from headrace.transforms.record_parts import PARTS, fit_to, with_parts
 from headrace.values.columns import NAMES, Columns
 from headrace.values.expressions import Expression, evaluate
-
-if TYPE_CHECKING:
-    from headrace.values.record import ConnectRecord
+from headrace.values.record import ConnectRecord
 
 
 class UserTransform(Config, ABC):

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.transforms.column_lineage import closed
-from headrace.values.record import struct
+from headrace.transforms.column_lineage import RecordLineage, closed
+from headrace.values.record import ConnectRecord, struct
 from headrace.values.schema import Schema
 from headrace.values.value import Case, OpenStruct, Value, always, combined, present
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.record import ConnectRecord
 
 
 @key_and_value("org.apache.kafka.connect.transforms.HoistField")

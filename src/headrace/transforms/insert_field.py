@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.transforms.column_lineage import CONSTANT
+from headrace.transforms.column_lineage import CONSTANT, RecordLineage
 from headrace.values.kinds import of_schema
-from headrace.values.record import copy_struct, members, nulls, struct
+from headrace.values.record import ConnectRecord, copy_struct, members, nulls, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.record import ConnectRecord
-
 
 _OPTIONALITY = "Suffix with <code>!</code> to make this a required field, or <code>?</code> to keep it optional (the default)."
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonNull
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
-from headrace.transforms.column_lineage import CONSTANT
+from headrace.transforms.column_lineage import CONSTANT, RecordLineage
 from headrace.values.literal import inferred
-from headrace.values.record import append_header
+from headrace.values.record import ConnectRecord, append_header
 from headrace.values.value import always
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.transforms.InsertHeader", Kind.TRANSFORMATION)

@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString, ValidList
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.transforms.column_lineage import Influence
+from headrace.transforms.column_lineage import Influence, RecordLineage
+from headrace.values.compile_context import CompileContext
 from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
-from headrace.values.record import copy_struct, members, struct
+from headrace.values.record import ConnectRecord, copy_struct, members, struct
 from headrace.values.sql import Sql, all_of, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 
 @key_and_value("org.apache.kafka.connect.transforms.MaskField")

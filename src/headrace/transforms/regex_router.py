@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import Regex
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
-from headrace.transforms.column_lineage import Influence
+from headrace.transforms.column_lineage import Influence, RecordLineage
+from headrace.values.record import ConnectRecord
 from headrace.values.sql import call, lit
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.transforms.RegexRouter", Kind.TRANSFORMATION)

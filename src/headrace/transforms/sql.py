@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
@@ -12,18 +12,14 @@ from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
-from headrace.transforms.column_lineage import ColumnLineage, ColumnOrigin, Influence
+from headrace.transforms.column_lineage import ColumnLineage, ColumnOrigin, Influence, RecordLineage
 from headrace.transforms.record_parts import PARTS, fit_to, with_field, with_parts
+from headrace.values.compile_context import CompileContext
 from headrace.values.expressions import Expression, ExpressionResult, evaluate
 from headrace.values.field_path import field_path
-from headrace.values.record import members, nulls, struct
+from headrace.values.record import ConnectRecord, members, nulls, struct
 from headrace.values.sql_references import references, sole_reference
 from headrace.values.value import Case, Value, combined
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 _COLUMNS_DOC = (
     "It sees <code>topic</code> (STRING), <code>partition</code> (INT), <code>offset</code> (BIGINT, NULL for a source), "

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.transforms.column_lineage import Influence
+from headrace.transforms.column_lineage import Influence, RecordLineage
 from headrace.transforms.date_pattern import date_pattern
-from headrace.values.compile_context import DATA
-from headrace.values.record import copy_struct, members, nulls, struct
+from headrace.values.compile_context import DATA, CompileContext
+from headrace.values.record import ConnectRecord, copy_struct, members, nulls, struct
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 from headrace.values.sql import Sql, all_of, call, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
 
 
 def _or_none(text: str) -> str | None:

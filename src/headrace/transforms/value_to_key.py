@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
-from headrace.transforms.column_lineage import closed
-from headrace.values.record import copy_struct, members, struct
+from headrace.transforms.column_lineage import RecordLineage, closed
+from headrace.values.record import ConnectRecord, copy_struct, members, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined, or_null
-
-if TYPE_CHECKING:
-    from headrace.transforms.column_lineage import RecordLineage
-    from headrace.values.record import ConnectRecord
 
 
 @plugin("org.apache.kafka.connect.transforms.ValueToKey", Kind.TRANSFORMATION)

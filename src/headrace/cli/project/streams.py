@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from headrace.cli.connectors.texts import plain
 from headrace.cli.project.folder import Application
@@ -12,9 +11,7 @@ from headrace.config.diff import Action, ChangedSetting, Diff
 from headrace.errors import HeadraceError, InternalTopicsAlreadySetupError
 from headrace.streams import KafkaStreams
 from headrace.streams.initialization import InitParameters, InternalTopicsDescription, topics_to_create
-
-if TYPE_CHECKING:
-    from headrace.streams.internal_topics import InternalTopic
+from headrace.streams.internal_topics import InternalTopic
 
 
 class ApplicationChanges:

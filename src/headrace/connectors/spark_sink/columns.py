@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from headrace.connectors.spark_sink.envelope import row_after
 from headrace.converters.base import WithoutRegistry
 from headrace.values.columns import column, json_text
+from headrace.values.compile_context import CompileContext
 from headrace.values.sql import Sql, case, lit
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
-    from headrace.values.value import Value
+from headrace.values.value import Value
 
 
 @dataclass(frozen=True)

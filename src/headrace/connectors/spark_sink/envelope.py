@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from headrace.values.compile_context import CompileContext
 from headrace.values.record import open_struct
 from headrace.values.sql import case, lit
 from headrace.values.value import Case, Value, combined, only_when, or_null
-
-if TYPE_CHECKING:
-    from headrace.values.compile_context import CompileContext
 
 _MEMBERS = ("op", "after")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from headrace.connectors.base import Offsets
 from headrace.connectors.feed import FeedOwner, FeedSource
@@ -20,9 +19,7 @@ from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.spark.destination_topic import DestinationTopic
-
-if TYPE_CHECKING:
-    from headrace.spark.feeds import PartitionUpdate, Update
+from headrace.spark.feeds import PartitionUpdate, Update
 
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # names in Connect's REST API
 
