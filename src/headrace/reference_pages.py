@@ -92,14 +92,14 @@ def rest_page() -> str:
 
 def openapi_document() -> dict[str, Any]:
     """The OpenAPI document of a worker's main listener, without its page."""
+    from headrace.cluster.herder import Herder
     from headrace.rest.app import create_app
-    from headrace.rest.herder import RestHerder
     from headrace.runtime.worker_config import StandaloneConfig
 
     no_herder = SimpleNamespace(on_log_level=lambda listener: None)  # nothing is asked of it: only the routes are read
     props = {"key.converter": _CONVERTER, "value.converter": _CONVERTER, "offset.storage.file.filename": "offsets"}
     config = StandaloneConfig({**props, "rest.page.enable": "false"})
-    return create_app(cast(RestHerder, no_herder), config).openapi()
+    return create_app(cast(Herder, no_herder), config).openapi()
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from headrace.rest import RestHerder, RestServer
+from headrace.cluster.herder import Herder
+from headrace.rest import RestServer
 from tests.certificates import Certificates
 from tests.page.conftest import NARROW
 from tests.page.looks import problems_of, tab_to
@@ -30,7 +31,7 @@ def serve() -> Iterator[Callable[..., RestServer]]:
     servers = []
 
     def start(herder: MemoryHerder, settings: Mapping[str, str]) -> RestServer:
-        servers.append(RestServer(cast(RestHerder, herder), worker_config(settings)))
+        servers.append(RestServer(cast(Herder, herder), worker_config(settings)))
         servers[-1].start()
         return servers[-1]
 

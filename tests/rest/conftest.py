@@ -10,9 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.cluster.herder import Herder
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from headrace.rest import RestHerder, RestServer
+from headrace.rest import RestServer
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.testing.worker import EmbeddedWorker
 from tests.process import worker_properties
@@ -83,7 +84,7 @@ def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
     servers, common = [], herder
 
     def start(settings: Mapping[str, str] | None = None, limit_s: float = 90.0, herder: MemoryHerder | None = None) -> Client:
-        server = RestServer(cast(RestHerder, herder or common), worker_config(settings), limit_s=limit_s)
+        server = RestServer(cast(Herder, herder or common), worker_config(settings), limit_s=limit_s)
         servers.append(server)
         server.start()
         return Client(server.urls[0])
@@ -97,7 +98,7 @@ def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
 def shared() -> Iterator[tuple[CurrentHerder, Client]]:
     """One server for all tests that need no settings of their own."""
     current = CurrentHerder()
-    server = RestServer(cast(RestHerder, current), worker_config())
+    server = RestServer(cast(Herder, current), worker_config())
     server.start()
     yield current, Client(server.urls[0])
     server.stop()

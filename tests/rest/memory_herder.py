@@ -13,8 +13,11 @@ from typing import Any
 
 from headrace.cluster.event_log import EventLog
 from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError, RestError
-from headrace.rest.herder import Config, Json, OffsetChange
 from headrace.runtime.metrics import Metrics
+
+Config = dict[str, str | None]
+Json = dict[str, Any]
+OffsetChange = tuple[Any, Any]
 
 
 @dataclass(frozen=True)

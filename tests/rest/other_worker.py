@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 from typing import Any, cast
 
+from headrace.cluster.herder import Herder
 from headrace.converters.avro import AvroConverter
-from headrace.rest import RestHerder, RestServer
+from headrace.rest import RestServer
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.events import Batch
 from headrace.runtime.metrics.figures import TaskFigures
@@ -42,7 +43,7 @@ def main() -> None:
     herder.create(NAME, {"connector.class": "FileStreamSource"})
     measure(herder.metrics, 1, 70, 900.0)
     kept = use(1, "there-value", 2)
-    server = RestServer(cast(RestHerder, herder), worker_config())
+    server = RestServer(cast(Herder, herder), worker_config())
     server.start()
     print(server.urls[0], flush=True)
     sys.stdin.read()

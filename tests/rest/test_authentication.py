@@ -6,9 +6,11 @@ import base64
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headrace.cluster.herder import Herder
 from headrace.errors import ConfigError
 from headrace.rest import RestServer, passwords, period_limit
 from headrace.rest.authentication import BoundedLog, credentials
@@ -47,7 +49,7 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def ask(users: dict[str, str]) -> Iterator[As]:
     """A server that knows them, for all tests, over a connector `c`."""
-    herder = MemoryHerder()
+    herder: Any = MemoryHerder()
     herder.create("c", dict(CONFIG))
     server = RestServer(herder, worker_config(users))
     server.start()
@@ -197,7 +199,7 @@ def test_passwords_are_kept_as_salted_hashes() -> None:
         ("# nobody", "{file} has no users; add lines `user=role:hash`, hashes by `headrace hash-password`."),
     ],
 )  # fmt: skip
-def test_a_bad_file_of_users_is_one_sentence(line: str, complaint: str, tmp_path: Path, herder: MemoryHerder) -> None:
+def test_a_bad_file_of_users_is_one_sentence(line: str, complaint: str, tmp_path: Path, herder: Herder) -> None:
     (tmp_path / "users").write_text(line)
     with pytest.raises(ConfigError) as error:
         RestServer(herder, worker_config({
@@ -220,7 +222,7 @@ def test_a_bad_file_of_users_is_one_sentence(line: str, complaint: str, tmp_path
          "rest.authentication=basic and BasicAuthSecurityRestExtension are two ways to one end; keep one."),
     ],
 )  # fmt: skip
-def test_settings_that_cannot_be_are_one_sentence(settings: dict[str, str], complaint: str, herder: MemoryHerder) -> None:
+def test_settings_that_cannot_be_are_one_sentence(settings: dict[str, str], complaint: str, herder: Herder) -> None:
     with pytest.raises(ConfigError) as error:
         RestServer(herder, worker_config(settings))
     assert str(error.value).startswith(complaint)

@@ -28,7 +28,7 @@ from headrace.connect_config import validation
 from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import RawRecord
-from headrace.rest import RestHerder, RestServer, create_app, passwords
+from headrace.rest import RestServer, create_app, passwords
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
 from headrace.rest.page.graph import urgent
 from headrace.rest.page.overview import MOST_CHOSEN
@@ -123,7 +123,7 @@ def server_of_users(users: dict[str, str]) -> Iterator[tuple[CurrentHerder, Clie
     """One server for all tests with users: to read the file costs as much as to guess a password."""
     current = CurrentHerder()
     current.current = KnowingHerder()
-    server = RestServer(cast(RestHerder, current), worker_config(users))
+    server = RestServer(cast(Herder, current), worker_config(users))
     server.start()
     yield current, Client(server.urls[0])
     server.stop()

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.cluster.herder import Herder
 from headrace.embedded.ports import free_port
-from headrace.rest import RestHerder, RestServer
+from headrace.rest import RestServer
 from headrace.rest.page import pending
 from headrace.rest.page.pending import PendingAnswers
 from tests.rest.conftest import Client, worker_config
@@ -222,7 +223,7 @@ def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: C
 
 def test_each_of_several_listeners_shows_what_had_to_be_waited_for():
     herder = SourceIsSilent()
-    server = RestServer(cast(RestHerder, herder), worker_config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
+    server = RestServer(cast(Herder, herder), worker_config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
     server.start()
     try:
         pages, path = [Page(Client(url)) for url in server.urls], "/ui/connector/lag?name=far"

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 import httpx
 import pytest
 
+from headrace.cluster.herder import Herder
 from headrace.errors import ConfigError
 from headrace.kafka.ssl_context import openssl_name
 from headrace.rest import RestServer, tls
 from tests.certificates import NEEDS_KEYTOOL, PASSWORD, Certificates
 from tests.rest.conftest import worker_config
-from tests.rest.memory_herder import MemoryHerder
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @pytest.fixture
-def secure(herder: MemoryHerder) -> Iterator[Serve]:
+def secure(herder: Herder) -> Iterator[Serve]:
     """Starts a server with an https:// listener; returns its address."""
     servers = []
 
@@ -138,9 +138,7 @@ def test_suites_have_another_name_in_openssl(java: str, openssl: str) -> None:
         ({"ssl.enabled.protocols": "SSLv3"}, "for configuration ssl.enabled.protocols: there are TLSv1.2 and TLSv1.3"),
     ],
 )  # fmt: skip
-def test_what_cannot_serve_is_one_sentence(
-    settings: dict[str, str], complaint: str, made: Certificates, herder: MemoryHerder
-) -> None:
+def test_what_cannot_serve_is_one_sentence(settings: dict[str, str], complaint: str, made: Certificates, herder: Herder) -> None:
     if not settings.get("ssl.keystore.location", "/").startswith("/"):
         settings = {**settings, "ssl.keystore.location": made.path(settings["ssl.keystore.location"])}
     with pytest.raises(ConfigError) as error:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
+from headrace.cluster.herder import Herder
 from headrace.errors import ConfigError, HeadraceError, SetupError
 from headrace.lineage.jobs import JobLineage, application_job, connector_job
 from headrace.lineage.runs import JobState, RunEventPlan, Runs, follow
 from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.connector_lineage import clusters_of
-from headrace.rest.herder import RestHerder
 from headrace.rest.streams_reports import StreamsReports, applications
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -39,7 +39,7 @@ class JobSource(Protocol):
 class ConnectorJobs:
     """The connectors that run on this worker."""
 
-    def __init__(self, herder: RestHerder, servers: str) -> None:
+    def __init__(self, herder: Herder, servers: str) -> None:
         """servers: the bootstrap servers of the workers."""
         self._herder, self._servers = herder, servers
         self._clusters: ClusterNames | None = None
@@ -135,7 +135,7 @@ class LineageEmitter:
         self._failing.add(step)
 
 
-def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsReports) -> LineageEmitter | None:
+def lineage_emitter(herder: Herder, config: WorkerConfig, reports: StreamsReports) -> LineageEmitter | None:
     """The emitter of a worker, None if its configuration does not enable it. Raises SetupError, ConfigError.
 
     reports: of the streams applications that report to this worker.

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.cluster.herder import Herder
 from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.column_lineage import column_rows
 from headrace.rest.connector_lineage import Config, config_of, lineage_of_connector
-from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import EXTERNAL, TOPIC, UNKNOWN, Lineage, LineageNode
 from headrace.rest.streams_lineage import of_application
 from headrace.runtime.schema_usage import USAGE
@@ -39,7 +39,7 @@ class JobLineage:
     """The number of records that its tasks on this worker have written, if it writes a single dataset."""
 
 
-def connector_job(herder: RestHerder, name: str, servers: str, clusters: ClusterNames) -> JobLineage:
+def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterNames) -> JobLineage:
     """The lineage of a connector. servers: bootstrap servers of the workers; clusters: names of all clusters of connectors."""
     config = config_of(herder, name)
     lineage = lineage_of_connector(herder, name, clusters, USAGE.of(name))

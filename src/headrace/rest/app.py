@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from headrace import __version__
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError
 from headrace.rest import logs, openapi, page, responses
 from headrace.rest.access import access
@@ -20,7 +21,6 @@ from headrace.rest.authentication import Authentication
 from headrace.rest.cluster_figures import ClusterFigures
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
-from headrace.rest.herder import RestHerder
 from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
@@ -34,7 +34,7 @@ from headrace.runtime.worker_config import WorkerConfig
 
 
 def create_app(
-    herder: RestHerder,
+    herder: Herder,
     worker_config: WorkerConfig,
     worker_client: WorkerClient | None = None,
     limit_s: float = REQUEST_TIMEOUT_S,
@@ -69,7 +69,7 @@ def create_app(
 
 
 def create_admin_app(
-    herder: RestHerder,
+    herder: Herder,
     worker_config: WorkerConfig,
     worker_client: WorkerClient | None = None,
     limit_s: float = REQUEST_TIMEOUT_S,
@@ -84,7 +84,7 @@ def _admin(reported: StreamsReports) -> list[Resource]:
 
 
 def _app(
-    herder: RestHerder, config: WorkerConfig, resources: Sequence[Resource], worker_client: WorkerClient, limit_s: float
+    herder: Herder, config: WorkerConfig, resources: Sequence[Resource], worker_client: WorkerClient, limit_s: float
 ) -> FastAPI:
     rules = parse_rules(config.response_headers)
     cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)

@@ -17,10 +17,10 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.cluster.event_log import is_of_stranger
+from headrace.cluster.herder import Herder
 from headrace.errors import ConnectError, HeadraceError
 from headrace.rest import body
 from headrace.rest.caller import caller_of
-from headrace.rest.herder import RestHerder
 from headrace.rest.period_limit import PeriodLimit
 from headrace.rest.roles import AUDIT, open_to_all
 from headrace.rest.same_origin import of_page
@@ -38,7 +38,7 @@ _STRANGERS_REMEMBERED, _MINUTE_S = 20, 60.0
 class Audit:
     """Adds an event to the herder's audit for each request that changes something."""
 
-    def __init__(self, app: ASGIApp, herder: RestHerder) -> None:
+    def __init__(self, app: ASGIApp, herder: Herder) -> None:
         self.app, self._herder = app, herder
         self._strangers = PeriodLimit(_STRANGERS_REMEMBERED, _MINUTE_S)
 

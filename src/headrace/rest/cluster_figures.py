@@ -11,9 +11,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.runtime.metrics.figures import INTERVAL_S, FigureSample
 from headrace.runtime.schema_usage import USAGE
 
@@ -76,7 +76,7 @@ def _added(first: Sequence[FigureSample], second: Sequence[FigureSample]) -> Seq
     return [*longer[:start], *summed]
 
 
-def figures_body(herder: RestHerder, points: int, connector: str = "") -> dict[str, Any]:
+def figures_body(herder: Herder, points: int, connector: str = "") -> dict[str, Any]:
     """The answer of `GET /headrace/figures`: the tasks of this worker, and the last `points` samples of each connector.
 
     connector: of this one only; empty: of all.
@@ -110,7 +110,7 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
 
 
 def connector_figures_body(
-    herder: RestHerder, worker_client: WorkerClient, request: Request, connector: str, points: int
+    herder: Herder, worker_client: WorkerClient, request: Request, connector: str, points: int
 ) -> dict[str, Any]:
     """The answer of `GET /headrace/connectors/{connector}/figures`: of all workers together, each asked now.
 
@@ -140,7 +140,7 @@ def connector_figures_body(
     }
 
 
-def workers_of(herder: RestHerder, connector: str) -> set[str]:
+def workers_of(herder: Herder, connector: str) -> set[str]:
     """The workers of a connector's tasks, by their statuses."""
     try:
         return {task["worker_id"] for task in herder.status(connector)["tasks"]}
@@ -167,7 +167,7 @@ class ClusterFigures:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="figures")
 
-    def read(self, herder: RestHerder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
+    def read(self, herder: Herder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
         """The figures by connector; and the workers that did not answer the last request. request: of the user."""
         other_workers = sorted(set(workers) - {herder.worker_id})
         with self._lock:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.cluster.herder import Herder
 from headrace.config.secrets import without_logins
 from headrace.connect_config.enrich import aliases
 from headrace.connect_config.validation import connector_class
@@ -20,7 +21,6 @@ from headrace.errors import HeadraceError
 from headrace.rest import database_names
 from headrace.rest.cluster_names import ClusterNames, read_from, written_to
 from headrace.rest.column_lineage import column_rows
-from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import (
     CONNECTOR,
     EXTERNAL,
@@ -49,19 +49,19 @@ class ConnectorLineage:
     """Of what that it reads each node that it writes is made, by ids; one that is missing: not known."""
 
 
-def lineage_of(herder: RestHerder, clusters: ClusterNames, uses: Mapping[str, Uses]) -> Lineage:
+def lineage_of(herder: Herder, clusters: ClusterNames, uses: Mapping[str, Uses]) -> Lineage:
     """Of all connectors; what of a connector cannot be read is left out. uses: of schemas, by connector."""
     return joined(lineage_of_connector(herder, name, clusters, uses.get(name, ())).graph for name in herder.connectors())
 
 
-def clusters_of(herder: RestHerder, servers: str, other_servers: Iterable[str] = ()) -> ClusterNames:
+def clusters_of(herder: Herder, servers: str, other_servers: Iterable[str] = ()) -> ClusterNames:
     """The clusters that configurations name. servers: the bootstrap servers of the workers; others: those of applications."""
     configs = [config_of(herder, name) for name in sorted(herder.connectors())]
     named = (how(kind, config) for config in configs for how in (read_from, written_to) for kind in ("source", "sink"))
     return ClusterNames(servers, [*filter(None, named), *other_servers])
 
 
-def config_of(herder: RestHerder, connector: str) -> Config:
+def config_of(herder: Herder, connector: str) -> Config:
     """The configuration of a connector; empty where it has been deleted."""
     try:
         return herder.info(connector).config
@@ -69,7 +69,7 @@ def config_of(herder: RestHerder, connector: str) -> Config:
         return {}
 
 
-def lineage_of_connector(herder: RestHerder, name: str, clusters: ClusterNames, uses: Uses) -> ConnectorLineage:
+def lineage_of_connector(herder: Herder, name: str, clusters: ClusterNames, uses: Uses) -> ConnectorLineage:
     """Of one connector; the connector alone where no more can be read. uses: of schemas, by its tasks."""
     node = LineageNode(f"connector:{name}", CONNECTOR, name)
     try:
@@ -82,7 +82,7 @@ def lineage_of_connector(herder: RestHerder, name: str, clusters: ClusterNames, 
         return ConnectorLineage(Lineage([node], []))
 
 
-def _state(herder: RestHerder, name: str) -> str | None:
+def _state(herder: Herder, name: str) -> str | None:
     try:
         status = herder.status(name)
     except HeadraceError:  # just created

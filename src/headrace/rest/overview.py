@@ -16,10 +16,10 @@ from typing import Any
 
 from starlette.requests import Request
 
+from headrace.cluster.herder import Herder
 from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.cluster_names import read_from, written_to
-from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
 OWN_CLUSTER = "of the workers"
@@ -160,13 +160,13 @@ class Overview:
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
         self._lock = threading.Lock()
-        self._cached: tuple[RestHerder, float, Snapshot] | None = None
+        self._cached: tuple[Herder, float, Snapshot] | None = None
         self._group: Future[int | None] | None = None
         self._group_requested_s = 0.0
         self._group_size: int | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="group-size")
 
-    def read(self, herder: RestHerder, request: Request) -> Snapshot:
+    def read(self, herder: Herder, request: Request) -> Snapshot:
         """All connectors, at most two seconds old. request: of the user, for what other workers are asked."""
         with self._lock:
             if self._cached and self._cached[0] is herder and time.monotonic() - self._cached[1] < _FRESH_S:
@@ -182,7 +182,7 @@ class Overview:
             self._cached = (herder, time.monotonic(), snapshot)
             return snapshot
 
-    def _workers(self, herder: RestHerder, reported: int) -> int:
+    def _workers(self, herder: Herder, reported: int) -> int:
         """How many workers the group has; those that statuses name where Kafka has not answered yet, or not at all."""
         if self._group is None or (self._group.done() and time.monotonic() - self._group_requested_s > _GROUP_FRESH_S):
             self._group, self._group_requested_s = self._pool.submit(_group_size, herder), time.monotonic()
@@ -192,7 +192,7 @@ class Overview:
         return self._group_size or reported
 
 
-def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) -> dict[str, Any]:
+def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: Herder) -> dict[str, Any]:
     """The answer of `GET /headrace/overview`."""
     chosen = query.select(snapshot.rows)
     first = (query.page - 1) * PER_PAGE
@@ -210,14 +210,14 @@ def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) 
     }
 
 
-def _group_size(herder: RestHerder) -> int | None:
+def _group_size(herder: Herder) -> int | None:
     try:
         return len(herder.workers())
     except HeadraceError:
         return None
 
 
-def _status(herder: RestHerder, name: str) -> dict[str, Any] | None:
+def _status(herder: Herder, name: str) -> dict[str, Any] | None:
     try:
         return herder.status(name)
     except NotFoundError:  # just created, or deleted meanwhile
@@ -228,7 +228,7 @@ def _parts(status: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [status["connector"], *status["tasks"]] if status else []
 
 
-def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
+def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
     try:
         info = herder.info(name)
     except NotFoundError:
@@ -266,7 +266,7 @@ def _clusters(kind: str, config: Mapping[str, str | None]) -> tuple[str, str]:
     return read_from(kind, config) or OWN_CLUSTER, written_to(kind, config) or OWN_CLUSTER
 
 
-def _away(herder: RestHerder, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
+def _away(herder: Herder, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
     """The clusters that give no answer."""
     away: dict[str, ClusterAway] = {}
     for row in rows:
@@ -329,7 +329,7 @@ def named_in(trace: str) -> list[tuple[str, str]]:
     return [*labels, *(("Setting", name) for name in settings)]
 
 
-def _topics(herder: RestHerder, name: str) -> list[str]:
+def _topics(herder: Herder, name: str) -> list[str]:
     try:
         return sorted(herder.active_topics(name))
     except RestError:  # tracking is off

@@ -8,11 +8,11 @@ from functools import cache
 from starlette.requests import Request
 
 from headrace import plugins
+from headrace.cluster.herder import Herder
 from headrace.config.secrets import Secrets
 from headrace.errors import HeadraceError
 from headrace.plugins import Kind
 from headrace.rest.caller import caller_of
-from headrace.rest.herder import RestHerder
 from headrace.rest.roles import Role
 
 Config = Mapping[str, str | None]
@@ -21,7 +21,7 @@ Config = Mapping[str, str | None]
 class PublicConfigs:
     """Makes of configurations what the caller of one request may see."""
 
-    def __init__(self, herder: RestHerder, request: Request) -> None:
+    def __init__(self, herder: Herder, request: Request) -> None:
         self._herder, self._sees_all = herder, caller_of(request.scope).role >= Role.ADMIN
         self._secrets = cache(self._secrets_of)
 

@@ -26,11 +26,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
 from headrace.rest import body, responses, uri
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 
 REQUEST_TIMEOUT_S = 90.0
 MOST_BYTES = 32 << 20
@@ -38,10 +38,10 @@ MOST_BYTES = 32 << 20
 _LARGE = 64 << 10  # a body above this is parsed beside the loop that serves all requests
 
 Handler = Callable[..., Response]
-Late = Callable[[RestHerder], Response]
+Late = Callable[[Herder], Response]
 
 
-def _request_timed_out(herder: RestHerder) -> Response:
+def _request_timed_out(herder: Herder) -> Response:
     stage = herder.stage()
     return responses.error(500, f"Request timed out. {stage}" if stage else "Request timed out")
 
@@ -110,7 +110,7 @@ class Resource:
         """Decorator: answer DELETE."""
         return self._route("DELETE", path, route)
 
-    def mount(self, app: FastAPI, herder: RestHerder, worker_client: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
+    def mount(self, app: FastAPI, herder: Herder, worker_client: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
         """Add the routes to an app, working on this herder; others: the workers that requests may be for; limit_s: seconds that
         a call may take.
         """
@@ -134,7 +134,7 @@ class Resource:
 
 
 def _endpoint(
-    route: Route, herder: RestHerder, worker_client: WorkerClient, limit_s: float, early: bool
+    route: Route, herder: Herder, worker_client: WorkerClient, limit_s: float, early: bool
 ) -> Callable[..., Awaitable[Response]]:
     declared = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in declared}

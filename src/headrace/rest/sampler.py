@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 import time
 
+from headrace.cluster.herder import Herder
 from headrace.rest import logs
-from headrace.rest.herder import RestHerder
 from headrace.runtime.metrics.figures import INTERVAL_S
 
 
 class Sampler:
     """A thread that adds to the history of the metrics every INTERVAL_S."""
 
-    def __init__(self, herder: RestHerder) -> None:
+    def __init__(self, herder: Herder) -> None:
         self._herder = herder
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics-sampler", daemon=True)

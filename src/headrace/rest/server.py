@@ -15,12 +15,12 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from headrace.cluster.herder import Herder
 from headrace.errors import SetupError
 from headrace.rest import logs, tls
 from headrace.rest.access import access
 from headrace.rest.app import create_admin_app, create_app
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.rest.request_limits import LimitedProtocol
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.rest.sampler import Sampler
@@ -38,7 +38,7 @@ class RestServer:
 
     def __init__(
         self,
-        herder: RestHerder,
+        herder: Herder,
         worker_config: WorkerConfig,
         worker_client: WorkerClient | None = None,
         limit_s: float = REQUEST_TIMEOUT_S,

@@ -10,9 +10,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, RestError
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 
 SILENT_MS = 35_000
 """After so long without a report an instance counts as silent: three were missed."""
@@ -79,7 +79,7 @@ class GroupReports:
     own: StreamsReports
     others: WorkerClient
 
-    def read(self, herder: RestHerder, request: Request, commands: list[Json]) -> Reported:
+    def read(self, herder: Herder, request: Request, commands: list[Json]) -> Reported:
         """The reports to every worker. request: of the user; commands: of this worker."""
         workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
         answered = self.others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
@@ -96,7 +96,7 @@ class GroupReports:
         )
 
 
-def _members(herder: RestHerder) -> list[str]:
+def _members(herder: Herder) -> list[str]:
     try:
         return herder.workers()
     except HeadraceError:  # the page of workers shows it

@@ -13,9 +13,9 @@ from typing import Any
 from starlette.requests import Request
 
 from headrace import __version__
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.spark.plane import running_planes
 
 ANSWERS, SILENT, GONE = "answers", "silent", "gone"
@@ -40,7 +40,7 @@ class WorkerRow:
     """Its own facts, None if it does not answer."""
 
 
-def worker_facts(herder: RestHerder) -> dict[str, Any]:
+def worker_facts(herder: Herder) -> dict[str, Any]:
     """The answer of `GET /headrace/worker`: of this worker."""
     planes = running_planes()
     return {
@@ -82,7 +82,7 @@ class GroupWorkers:
     def __init__(self, worker_client: WorkerClient) -> None:
         self._worker_client = worker_client
 
-    def body(self, herder: RestHerder, request: Request) -> dict[str, Any]:
+    def body(self, herder: Herder, request: Request) -> dict[str, Any]:
         """The body of `GET /headrace/workers`. request: of the user."""
         problem = None
         try:
@@ -110,7 +110,7 @@ def _state(is_member: bool, facts: Mapping[str, Any] | None) -> str:
     return ANSWERS if facts else SILENT if is_member else GONE
 
 
-def _loads(herder: RestHerder) -> dict[str, tuple[int, int, int]]:
+def _loads(herder: Herder) -> dict[str, tuple[int, int, int]]:
     """Connectors, tasks, and how many of both have failed, by worker, as statuses say."""
     loads: dict[str, tuple[int, int, int]] = {}
     for name in herder.connectors():

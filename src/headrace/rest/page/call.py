@@ -12,10 +12,10 @@ import anyio.from_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.config.secrets import Secrets
 from headrace.errors import HeadraceError, RestError
 from headrace.rest.caller import Caller, caller_of
-from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
 from headrace.rest.page import inner
 from headrace.rest.page.render import render
@@ -32,7 +32,7 @@ SCREENS = (
 class PageContext:
     """The context of all screens: a request of the page."""
 
-    herder: RestHerder
+    herder: Herder
     config: WorkerConfig
     overview: Overview
 
@@ -47,7 +47,7 @@ class Call:
     """The fields of a form, each with its values."""
 
     @property
-    def herder(self) -> RestHerder:
+    def herder(self) -> Herder:
         """The worker."""
         return self.context.herder
 

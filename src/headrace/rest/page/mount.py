@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError
 from headrace.rest import logs
-from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
 from headrace.rest.page import actions, connector, dead_letters, edit, events, graph, offsets, overview, streams, workers
 from headrace.rest.page.call import Call, PageContext, sentence_of
@@ -105,7 +105,7 @@ def _problem(call: Call, status: int, sentence: str) -> Response:
     return call.page("part_problem.html" if part else "problem.html", 200 if part else status, sentence=sentence, trace="")
 
 
-def mount(app: FastAPI, herder: RestHerder, config: WorkerConfig, snapshots: Overview) -> None:
+def mount(app: FastAPI, herder: Herder, config: WorkerConfig, snapshots: Overview) -> None:
     """Add the page to the app of the main listeners."""
     app.state.has_page = True
     context, pending = PageContext(herder, config, snapshots), PendingOfListeners()

@@ -7,12 +7,12 @@ from typing import Any
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, HeadraceError
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 
-Action = Callable[[RestHerder, str], Any]
+Action = Callable[[Herder, str], Any]
 
 ACTIONS: Mapping[str, Action] = {
     "pause": lambda herder, name: herder.pause(name),
@@ -27,13 +27,13 @@ resource = Resource("actions")
 
 
 @resource.post("/headrace/connectors/actions", takes="BulkAction", gives={200: "BulkAnswer"}, errors=[400, 409])
-def act_on_many(herder: RestHerder, entity: OwnJsonBody) -> Response:
+def act_on_many(herder: Herder, entity: OwnJsonBody) -> Response:
     """Pause, resume, stop or restart connectors; of each it is said whether it was done, and why not."""
     action, names = _read(entity)
     return responses.ok({"action": action, "connectors": [_act(herder, ACTIONS[action], name) for name in names]})
 
 
-def _act(herder: RestHerder, action: Action, name: str) -> dict[str, Any]:
+def _act(herder: Herder, action: Action, name: str) -> dict[str, Any]:
     try:
         action(herder, name)
     except ElsewhereError:  # this worker does not lead: the leader is to do it all

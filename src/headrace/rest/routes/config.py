@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import ConnectError
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import JsonBody, Resource
 from headrace.rest.routes.connectors import created, info_body, named_config
@@ -16,7 +16,7 @@ resource = Resource("config")
 
 
 @resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404], known=True)
-def show_config(herder: RestHerder, request: Request, connector: str) -> Response:
+def show_config(herder: Herder, request: Request, connector: str) -> Response:
     """The configuration as it was given; secrets for admins only, where users have roles."""
     return responses.ok(PublicConfigs(herder, request)(herder.info(connector).config))
 
@@ -24,7 +24,7 @@ def show_config(herder: RestHerder, request: Request, connector: str) -> Respons
 @resource.put(
     "/connectors/{connector}/config", takes="NewConfig", gives={200: "ConnectorInfo", 201: "ConnectorInfo"}, errors=[400, 409]
 )
-def put_config(herder: RestHerder, request: Request, connector: str, entity: JsonBody) -> Response:
+def put_config(herder: Herder, request: Request, connector: str, entity: JsonBody) -> Response:
     """Create the connector (201) or replace its configuration (200)."""
     config = named_config(connector, body.texts(entity, "the configuration"))
     new, info = herder.put_config(connector, config)
@@ -32,7 +32,7 @@ def put_config(herder: RestHerder, request: Request, connector: str, entity: Jso
 
 
 @resource.patch("/connectors/{connector}/config", takes="ConfigPatch", gives={200: "ConnectorInfo"}, errors=[400, 404, 409])
-def patch_config(herder: RestHerder, connector: str, entity: JsonBody) -> Response:
+def patch_config(herder: Herder, connector: str, entity: JsonBody) -> Response:
     """Change single settings."""
     patch = body.texts(entity, "the patch")
     if patch is None:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
+from headrace.cluster.rest_bodies import ConnectorInfo
 from headrace.config.types import trim
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
-from headrace.rest.herder import Config, Json, OffsetChange, RestHerder, ShownConnector
 from headrace.rest.location import connector_location
 from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import JsonBody, Resource
-from headrace.rest.routes.offsets import offset_changes
+from headrace.rest.routes.offsets import Json, OffsetChange, offset_changes
 
 INITIAL_STATES = ("RUNNING", "PAUSED", "STOPPED")
 
@@ -22,7 +23,7 @@ resource = Resource("connectors")
 
 
 @resource.get("/connectors", gives={200: "Connectors"})
-def list_connectors(herder: RestHerder, request: Request) -> Response:
+def list_connectors(herder: Herder, request: Request) -> Response:
     """The names; with `?expand=status` and/or `?expand=info` an object with these of each connector (KIP-465)."""
     names = herder.connectors()
     if "expand" not in request.query_params:
@@ -31,7 +32,7 @@ def list_connectors(herder: RestHerder, request: Request) -> Response:
     return responses.ok({name: expanded for name in names if (expanded := _expand(herder, name, views, public)) is not None})
 
 
-def _expand(herder: RestHerder, name: str, shown: list[str], public: PublicConfigs) -> Json | None:
+def _expand(herder: Herder, name: str, shown: list[str], public: PublicConfigs) -> Json | None:
     try:
         views = {"status": herder.status, "info": lambda name: info_body(herder.info(name), public)}
         return {view: views[view](name) for view in shown if view in views}
@@ -40,7 +41,7 @@ def _expand(herder: RestHerder, name: str, shown: list[str], public: PublicConfi
 
 
 @resource.post("/connectors", takes="NewConnector", gives={201: "ConnectorInfo"}, errors=[400, 409])
-def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> Response:
+def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Response:
     """Create a connector; `initial_state` (KIP-980) may be left out.
 
     With `connector.initial.offsets.enable=true`: `initial_offsets` (KIP-995), where it begins, in the form of
@@ -60,13 +61,13 @@ def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> 
 
 
 @resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404], known=True)
-def show_connector(herder: RestHerder, request: Request, connector: str) -> Response:
+def show_connector(herder: Herder, request: Request, connector: str) -> Response:
     """Configuration, tasks and type of a connector; secrets for admins only, where users have roles."""
     return responses.ok(info_body(herder.info(connector), PublicConfigs(herder, request)))
 
 
 @resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])
-def delete_connector(herder: RestHerder, connector: str) -> Response:
+def delete_connector(herder: Herder, connector: str) -> Response:
     """Delete a connector; its offsets stay."""
     herder.delete(connector)
     return responses.done(204)
@@ -81,8 +82,8 @@ def _initial_offsets(fields: Mapping[str, body.Tree]) -> list[OffsetChange]:
 
 
 def _created_at(
-    herder: RestHerder, name: str, config: Config, state: str | None, changes: list[OffsetChange]
-) -> tuple[ShownConnector, str]:
+    herder: Herder, name: str, config: Mapping[str, str | None], state: str | None, changes: list[OffsetChange]
+) -> tuple[ConnectorInfo, str]:
     """Create a connector that begins at these offsets; nothing is left of it if it refuses them."""
     info = herder.create(name, config, "STOPPED")
     try:
@@ -95,13 +96,13 @@ def _created_at(
     return info, status
 
 
-def info_body(info: ShownConnector, public: Callable[[Mapping[str, str | None]], Json] = dict) -> Json:
+def info_body(info: ConnectorInfo, public: Callable[[Mapping[str, str | None]], Json] = dict) -> Json:
     """A connector as JSON. public: makes of its configuration what is shown of it."""
     tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
     return {"name": info.name, "config": public(info.config), "tasks": tasks, "type": info.type}
 
 
-def created(request: Request, info: ShownConnector, more: Json | None = None) -> Response:
+def created(request: Request, info: ConnectorInfo, more: Json | None = None) -> Response:
     """The answer to the creation of a connector, with its Location at the address that the client has used.
 
     more: further fields of the body.
@@ -110,7 +111,7 @@ def created(request: Request, info: ShownConnector, more: Json | None = None) ->
     return responses.ok(info_body(info) | (more or {}), 201, connector_location(base, info.name))
 
 
-def named_config(name: str, config: Config | None) -> Config:
+def named_config(name: str, config: dict[str, str | None] | None) -> dict[str, str | None]:
     """The configuration with `name` in it, at the end if it was not there.
 
     Raises ConnectError (500, as Connect) without a configuration, BadRequestError if it holds another name.

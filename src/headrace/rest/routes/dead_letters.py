@@ -8,13 +8,13 @@ from functools import partial
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.config.redaction import redacted
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.letter_reader import MAX_LETTERS
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource, whole_parameter
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
@@ -28,18 +28,18 @@ def resource(worker: WorkerConfig) -> Resource:
     spark = partial(session, worker.spark_conf())
 
     @resource.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
-    def topics(herder: RestHerder) -> Response:
+    def topics(herder: Herder) -> Response:
         """The dead letter topics of all connectors, with how many letters each has."""
         return responses.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
 
     @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
-    def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
+    def show(herder: Herder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
         """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
         letters = whole_parameter("count", count, 1, MAX_LETTERS)
         return responses.ok(redacted(_letters(herder, topic).page(letters, before or None)))
 
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
-    def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
+    def preview(herder: Herder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
         fields = _DeadLettersRequest.of(entity, "config")
         return responses.ok(_letters(herder, topic).preview(fields.ids, fields.connector, fields.config, spark))
@@ -50,14 +50,14 @@ def resource(worker: WorkerConfig) -> Resource:
         gives={200: "DeadLetterReplayed"},
         errors=[400, 404, 409],
     )
-    def replay(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
+    def replay(herder: Herder, topic: str, entity: OwnJsonBody) -> Response:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
         fields = _DeadLettersRequest.of(entity, "dry_run", "again")
         request = ReplayRequest(fields.ids, fields.connector, fields.dry_run, fields.again)
         replayed = _letters(herder, topic).replay(request, spark)
         return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
 
-    def _letters(herder: RestHerder, topic: str) -> DeadLetterTopic:
+    def _letters(herder: Herder, topic: str) -> DeadLetterTopic:
         letter_topic = _topics(herder).get(topic)
         if letter_topic is None:
             raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
@@ -66,7 +66,7 @@ def resource(worker: WorkerConfig) -> Resource:
     return resource
 
 
-def _topics(herder: RestHerder) -> dict[str, LetterTopic]:
+def _topics(herder: Herder) -> dict[str, LetterTopic]:
     configs = {}
     for name in herder.connectors():
         try:

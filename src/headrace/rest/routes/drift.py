@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 resource = Resource("drift")
 
 
 @resource.get("/headrace/connectors/{connector}/topics/drift", gives={200: "Drift"}, errors=[404])
-def topics_drift(herder: RestHerder, connector: str) -> Response:
+def topics_drift(herder: Herder, connector: str) -> Response:
     """The topics that a connector uses, with their settings; how those of a source differ from its `topic.creation.` rules."""
     return responses.ok({"connector": connector, **herder.topics_in_use(connector)})

@@ -8,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from headrace.cluster.event_log import EventLog, EventPage
+from headrace.cluster.herder import Herder
 from headrace.cluster.recent_events import IN_MEMORY
 from headrace.config.whole_number import shortened
 from headrace.errors import BadRequestError
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, whole_parameter
 from headrace.values.iso_time import iso
 
@@ -22,7 +22,7 @@ resource = Resource("events")
 
 
 @resource.get("/headrace/connectors/{connector}/history", gives={200: "History"}, errors=[400, 404])
-def history(herder: RestHerder, connector: str, lines: str = "", before: str = "") -> Response:
+def history(herder: Herder, connector: str, lines: str = "", before: str = "") -> Response:
     """The last `lines` (200) states of a connector and its tasks, on all workers, with the causes of failures; `before`: those
     before the time that an answer named.
     """
@@ -33,7 +33,7 @@ def history(herder: RestHerder, connector: str, lines: str = "", before: str = "
 
 
 @resource.get("/headrace/audit", gives={200: "Audit"}, errors=[400])
-def audit(herder: RestHerder, lines: str = "", connector: str = "", user: str = "", before: str = "") -> Response:
+def audit(herder: Herder, lines: str = "", connector: str = "", user: str = "", before: str = "") -> Response:
     """The last `lines` (200) changes over REST and the page, on all workers: who, what, when, from where, with which result;
     `before`: those before the time that an answer named.
     """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 HEALTH_TIMEOUT_S = 10.0
@@ -14,7 +14,7 @@ HEALTH_TIMEOUT_S = 10.0
 resource = Resource("health", early=True)
 
 
-def _unhealthy(herder: RestHerder, why: str | None = None) -> Response:
+def _unhealthy(herder: Herder, why: str | None = None) -> Response:
     """What to say about a worker that did not get round to a request in time, or failed at it."""
     if herder.ready():
         status, code = "unhealthy", 500
@@ -26,7 +26,7 @@ def _unhealthy(herder: RestHerder, why: str | None = None) -> Response:
 
 
 @resource.get("/health", gives={200: "Health", 500: "Health", 503: "Health"}, limit_s=HEALTH_TIMEOUT_S, late=_unhealthy)
-def health(herder: RestHerder) -> Response:
+def health(herder: Herder) -> Response:
     """Whether the worker can handle requests; waits up to 10 s for it to take this one."""
     if not herder.ready():
         return _unhealthy(herder)

@@ -8,9 +8,9 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, read_bytes
 
 _SIGNATURE = "x-connect-authorization"
@@ -22,7 +22,7 @@ resource = Resource("internal")
 
 
 @resource.post("/connectors/{connector}/tasks", gives={204: None}, errors=[400, 403, 409])
-def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
+def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
     """Task configurations that the connector made on another worker."""
     if not raw.strip():
         raise ConnectError("The request has no body; expected an array of task configurations.")
@@ -34,7 +34,7 @@ def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: 
 
 
 @resource.put("/connectors/{connector}/fence", gives={204: None}, errors=[400, 403, 404, 409])
-def fence_zombies(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
+def fence_zombies(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
     """Another worker is about to start tasks that deliver exactly once: their predecessors are fenced off (KIP-618)."""
     _signed(request)
     herder.leader.verify(raw, request.headers)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 resource = Resource("lag")
 
 
 @resource.get("/headrace/connectors/{connector}/lag", gives={200: "ConnectorLag"}, errors=[400, 404])
-def lag(herder: RestHerder, connector: str, freshness: str = "") -> Response:
+def lag(herder: Herder, connector: str, freshness: str = "") -> Response:
     """Records and time that the delivered and stored offset of each source partition is behind; any worker knows.
 
     Of a sink: records that its consumer group is behind, without times. `freshness=false`: without times for a source either, for

@@ -8,12 +8,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
 from headrace.rest.cluster_figures import workers_of
 from headrace.rest.column_lineage import columns_of
 from headrace.rest.connector_lineage import clusters_of, config_of, lineage_of
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import CONNECTOR, joined
 from headrace.rest.resource import Resource
 from headrace.rest.streams_lineage import of_application
@@ -30,7 +30,7 @@ def resource(reports: GroupReports, worker_client: WorkerClient, servers: str) -
 
     @resource.get("/headrace/lineage", gives={200: "Lineage"})
     def lineage(
-        herder: RestHerder, request: Request, connector: str = "", topic: str = "", application: str = "", columns: str = ""
+        herder: Herder, request: Request, connector: str = "", topic: str = "", application: str = "", columns: str = ""
     ) -> Response:
         """Connectors, topics and streams applications, and how data flows between them.
 
@@ -52,7 +52,7 @@ def resource(reports: GroupReports, worker_client: WorkerClient, servers: str) -
         rows = [row for name in names for row in columns_of(name, config_of(herder, name))]
         return responses.ok(graph.body() | {"columns": rows, "not_reached": [*reported.not_reached, *silent]})
 
-    def _uses(herder: RestHerder, request: Request, away: Sequence[str]) -> tuple[dict[str, list[Any]], list[str]]:
+    def _uses(herder: Herder, request: Request, away: Sequence[str]) -> tuple[dict[str, list[Any]], list[str]]:
         """Which schemas the tasks on all workers use, by connector, and who did not answer. away: nobody asks them again."""
         uses: dict[str, list[Any]] = {**USAGE.all()}
         workers = {worker for name in herder.connectors() for worker in workers_of(herder, name)} - {herder.worker_id, *away}

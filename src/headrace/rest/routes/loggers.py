@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, logs, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import LogLevels, parse_level
 from headrace.rest.resource import JsonBody, Resource
 
@@ -20,19 +20,19 @@ def apply(namespace: str, level: str) -> None:
 
 
 @resource.get("/admin/loggers", gives={200: "Loggers"})
-def list_loggers(_herder: RestHerder) -> Response:
+def list_loggers(_herder: Herder) -> Response:
     """All loggers with their levels, and when these were changed."""
     return responses.ok(_LEVELS.all())
 
 
 @resource.get("/admin/loggers/{logger}", gives={200: "Logger"}, errors=[404])
-def show_logger(_herder: RestHerder, logger: str) -> Response:
+def show_logger(_herder: Herder, logger: str) -> Response:
     """The level of one logger."""
     return responses.ok(_LEVELS.get(logger))
 
 
 @resource.put("/admin/loggers/{logger}", takes="NewLevel", gives={200: "LoggerNames", 204: None}, errors=[400, 404])
-def set_level(herder: RestHerder, logger: str, entity: JsonBody, scope: str = "worker") -> Response:
+def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worker") -> Response:
     """Set a logger's level and those below it; `scope=cluster` does it on every worker."""
     levels = body.texts(entity, "the request")
     if levels is None:

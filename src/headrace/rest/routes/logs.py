@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import parse_level
 from headrace.rest.resource import Resource, whole_parameter
 from headrace.runtime.logs import LEVELS
@@ -25,7 +25,7 @@ def resource(worker_client: WorkerClient) -> Resource:
 
     @resource.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
     def logs(
-        herder: RestHerder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
+        herder: Herder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
     ) -> Response:
         """The last `lines` (200) entries of at least this `level`, of all tasks or of one `task`, oldest first.
 
@@ -47,7 +47,7 @@ def resource(worker_client: WorkerClient) -> Resource:
     return resource
 
 
-def _workers(herder: RestHerder) -> set[str]:
+def _workers(herder: Herder) -> set[str]:
     """The ids of the workers that have, or were the last to have, any connector or task."""
 
     def of(name: str) -> Iterable[str]:

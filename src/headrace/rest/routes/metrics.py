@@ -7,7 +7,7 @@ from itertools import chain
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.rest.herder import RestHerder
+from headrace.cluster.herder import Herder
 from headrace.rest.prometheus import SCHEMES, render
 from headrace.rest.resource import Resource
 from headrace.rest.streams_measures import measures
@@ -19,7 +19,7 @@ def resource(reported: StreamsReports) -> Resource:
     resource = Resource("metrics", early=True)
 
     @resource.get("/metrics", gives={200: "Text"}, errors=[400])
-    def metrics(herder: RestHerder, request: Request, names: str = SCHEMES[0]) -> Response:
+    def metrics(herder: Herder, request: Request, names: str = SCHEMES[0]) -> Response:
         """The metrics of this worker's connectors and tasks, and of the streams applications that report to it, as text.
 
         `names`: `kafka` or `strimzi` (docs/metrics.md).

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, responses
-from headrace.rest.herder import Json, OffsetChange, RestHerder
 from headrace.rest.resource import JsonBody, Resource
+
+Json = dict[str, Any]
+OffsetChange = tuple[Json | None, Json | None]
+"""Partition and offset."""
 
 resource = Resource("offsets")
 
 
 @resource.get("/connectors/{connector}/offsets", gives={200: "Offsets"}, errors=[404])
-def show_offsets(herder: RestHerder, connector: str) -> Response:
+def show_offsets(herder: Herder, connector: str) -> Response:
     """The committed offset of each partition of the source (or of each topic partition, for a sink)."""
     return responses.ok({"offsets": herder.offsets(connector)})
 
 
 @resource.patch("/connectors/{connector}/offsets", takes="NewOffsets", gives={200: "Message"}, errors=[400, 404, 409])
-def alter_offsets(herder: RestHerder, connector: str, entity: JsonBody) -> Response:
+def alter_offsets(herder: Herder, connector: str, entity: JsonBody) -> Response:
     """Set the offsets of a stopped connector; null resets a partition."""
     changes = _changes(entity)
     if not changes:
@@ -30,7 +35,7 @@ def alter_offsets(herder: RestHerder, connector: str, entity: JsonBody) -> Respo
 
 
 @resource.delete("/connectors/{connector}/offsets", gives={200: "Message"}, errors=[400, 404, 409])
-def reset_offsets(herder: RestHerder, connector: str) -> Response:
+def reset_offsets(herder: Herder, connector: str) -> Response:
     """Forget all offsets of a stopped connector."""
     return responses.ok({"message": herder.reset_offsets(connector)})
 

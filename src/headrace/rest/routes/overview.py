@@ -8,11 +8,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError
 from headrace.rest import responses
 from headrace.rest.cluster_figures import POINTS, connector_figures_body, figures_body
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
 from headrace.rest.resource import Resource, whole_parameter
 from headrace.runtime.metrics.figures import SAMPLES
@@ -24,7 +24,7 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
 
     @resource.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
     def all_connectors(
-        herder: RestHerder,
+        herder: Herder,
         request: Request,
         q: str = "",
         state: str = "",
@@ -41,14 +41,14 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
         return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
     @resource.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
-    def figures(herder: RestHerder, points: str = str(POINTS), connector: str = "") -> Response:
+    def figures(herder: Herder, points: str = str(POINTS), connector: str = "") -> Response:
         """What the tasks of this worker measure now, of all connectors or of one `connector`, and the last `points` samples
         (every 10 s) of each connector.
         """
         return responses.ok(figures_body(herder, min(whole_parameter("points", points), SAMPLES), connector))
 
     @resource.get("/headrace/connectors/{connector}/figures", gives={200: "ConnectorFigures"}, errors=[400, 404])
-    def of_connector(herder: RestHerder, request: Request, connector: str, points: str = str(SAMPLES)) -> Response:
+    def of_connector(herder: Herder, request: Request, connector: str, points: str = str(SAMPLES)) -> Response:
         """Records per second and age of its records on all workers: now, and the last `points` samples (every 10 s, of an hour).
 
         A sample is of the tasks that the workers have now: what a task measured before it went to another worker is not in it.

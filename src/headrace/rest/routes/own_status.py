@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 
@@ -16,7 +16,7 @@ def resource(figures: ClusterFigures) -> Resource:
     resource = Resource("own status")
 
     @resource.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
-    def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
+    def own_status(herder: Herder, request: Request, connector: str) -> Response:
         """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
         choice (`stream.mode`), whether and for how long they have made no progress while their lag grew (`progress` is STALLED,
         `stalled_ms`), how long the oldest record that is not delivered has been there (`freshness_ms`), and what they wait for

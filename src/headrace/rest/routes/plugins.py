@@ -9,11 +9,11 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headrace import plugins
+from headrace.cluster.herder import Herder
 from headrace.connect_config.versions import version_range, with_version
 from headrace.errors import BadRequestError, ConfigError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import JsonBody, Resource, TrueByDefault
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
@@ -29,7 +29,7 @@ resource = Resource("connector-plugins")
 
 
 @resource.get("/connector-plugins", gives={200: "Plugins"})
-def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
+def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHER_KINDS
     listed = {tuple(entry.items()): entry for kind in kinds for entry in map(_listed, plugins.every(kind))}
@@ -42,7 +42,7 @@ def _listed(cls: type[Any]) -> dict[str, Any]:
 
 
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
-def plugin_config(herder: RestHerder, plugin: str, version: str | None = None) -> Response:
+def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
     try:
         version_range(version)
@@ -52,7 +52,7 @@ def plugin_config(herder: RestHerder, plugin: str, version: str | None = None) -
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])
-def validate_config(herder: RestHerder, plugin: str, entity: JsonBody) -> Response:
+def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
     """Check a configuration: each option with its definition, value, recommended values and errors; changes nothing."""
     config = body.texts(entity, "the configuration")
     if config is None:

@@ -6,12 +6,12 @@ from functools import partial
 
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError
 from headrace.preview.new_topics import planned_topics
 from headrace.preview.records import RawRecord, count, from_objects
 from headrace.preview.run import Preview, prepare
 from headrace.rest import body, responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
@@ -24,7 +24,7 @@ def resource(worker: WorkerConfig) -> Resource:
     resource = Resource("preview")
 
     @resource.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])
-    def preview(herder: RestHerder, entity: OwnJsonBody) -> Response:
+    def preview(herder: Herder, entity: OwnJsonBody) -> Response:
         """Each record before and after every transform, where it is dropped or fails and why, and the topic it goes to."""
         fields = _fields(entity)
         prepared = prepare(fields["config"], worker)
@@ -32,7 +32,7 @@ def resource(worker: WorkerConfig) -> Resource:
         return responses.ok(prepared.run(session(worker.spark_conf()), records))
 
     @resource.post("/headrace/topics/preview", takes="TopicsPreviewRequest", gives={200: "TopicsPreview"}, errors=[400])
-    def topics(herder: RestHerder, entity: OwnJsonBody) -> Response:
+    def topics(herder: Herder, entity: OwnJsonBody) -> Response:
         """The topics that a source would write to, by those that it matches now, and with which settings it would create them."""
         try:
             config = body.texts((body.mapping(entity, "the request", ("config",)) or {}).get("config"), '"config"')

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import FalseByDefault, Resource
 
 resource = Resource("restart")
@@ -16,7 +16,7 @@ resource = Resource("restart")
 
 @resource.post("/connectors/{connector}/restart", gives={202: "ConnectorStatus", 204: None}, errors=[404, 409])
 def restart_connector(
-    herder: RestHerder,
+    herder: Herder,
     connector: str,
     include_tasks: Annotated[FalseByDefault, Query(alias="includeTasks")] = False,
     only_failed: Annotated[FalseByDefault, Query(alias="onlyFailed")] = False,

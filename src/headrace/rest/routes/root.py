@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headrace import KAFKA_VERSION, __version__
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 from headrace.rest.same_origin import PAGE
 
@@ -15,7 +15,7 @@ resource = Resource("root", early=True)
 
 
 @resource.get("/", gives={200: "ServerInfo"})
-def server_info(herder: RestHerder, request: Request) -> Response:
+def server_info(herder: Herder, request: Request) -> Response:
     """The version of the interface, of headrace (as `commit`), and the id of the Kafka cluster; a browser is led to the page."""
     if getattr(request.app.state, "has_page", False) and "text/html" in request.headers.get("accept", ""):
         return RedirectResponse(PAGE, 303)

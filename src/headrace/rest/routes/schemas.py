@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 from headrace.runtime.schema_usage import USAGE
 
@@ -17,7 +17,7 @@ def resource(worker_client: WorkerClient) -> Resource:
     resource = Resource("schemas")
 
     @resource.get("/headrace/connectors/{connector}/schemas", gives={200: "ConnectorSchemas"}, errors=[404])
-    def schemas(herder: RestHerder, request: Request, connector: str, forward: str = "") -> Response:
+    def schemas(herder: Herder, request: Request, connector: str, forward: str = "") -> Response:
         """Which schemas its running tasks have read and written, with their subjects and versions, and since when.
 
         `forward=false`: only the tasks of this worker.
@@ -31,7 +31,7 @@ def resource(worker_client: WorkerClient) -> Resource:
         return responses.ok({"connector": connector, "entries": entries, "not_reached": silent})
 
     @resource.get("/headrace/schemas", gives={200: "Schemas"})
-    def of_worker(herder: RestHerder) -> Response:
+    def of_worker(herder: Herder) -> Response:
         """The same of all connectors: what the running tasks of this worker have read and written."""
         uses = USAGE.all()
         entries = [{"connector": name, "worker_id": herder.worker_id, **use} for name in sorted(uses) for use in uses[name]]

@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.config.redaction import redacted
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
 from headrace.rest import body, responses
 from headrace.rest.caller import caller_of
-from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.rest.schemas import STREAMS_STATES
 from headrace.rest.streams_commands import CommandRequest, StreamsCommands, instance_for
@@ -84,7 +84,7 @@ def resource(group: GroupReports) -> Resource:
         "/headrace/streams/{application}/{instance}",
         takes="StreamsReport", gives={200: "StreamsCommandsDue", 204: None}, errors=[400, 413, 429],
     )  # fmt: skip
-    def report(herder: RestHerder, application: str, instance: str, entity: OwnJsonBody) -> Response:
+    def report(herder: Herder, application: str, instance: str, entity: OwnJsonBody) -> Response:
         """A report of an instance of an application; it counts for 35 s, and is forgotten after 15 min.
 
         The answer has what the instance is asked to do, if there is anything; what becomes of it belongs into a later report.
@@ -96,7 +96,7 @@ def resource(group: GroupReports) -> Resource:
         return responses.ok({"commands": due}) if due else responses.done(204)
 
     @resource.get("/headrace/streams", gives={200: "StreamsApplications"})
-    def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
+    def streams(herder: Herder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
         here, pending = group.own.instances(), commands.all()
         body_of_worker = {"instances": here, "commands": pending, "applications": applications(here, pending), "not_reached": []}
@@ -110,7 +110,7 @@ def resource(group: GroupReports) -> Resource:
         "/headrace/streams/{application}/commands",
         takes="StreamsCommandRequest", gives={202: "StreamsCommand"}, errors=[400, 404, 409],
     )  # fmt: skip
-    def ask(herder: RestHerder, application: str, request: Request, entity: OwnJsonBody, forward: str = "") -> Response:
+    def ask(herder: Herder, application: str, request: Request, entity: OwnJsonBody, forward: str = "") -> Response:
         """Have an instance of an application verify its internal topics, or create them (KIP-698), with its own rights.
 
         It is asked with the answer to its next report, within ten seconds; `GET /headrace/streams` says what became of it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.cluster.herder import Herder
 from headrace.rest import responses
-from headrace.rest.herder import RestHerder
 from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import Resource, TaskNumber
 
@@ -14,7 +14,7 @@ resource = Resource("tasks")
 
 
 @resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404], known=True)
-def list_tasks(herder: RestHerder, request: Request, connector: str) -> Response:
+def list_tasks(herder: Herder, request: Request, connector: str) -> Response:
     """The tasks with their configurations; secrets for admins only, where users have roles."""
     public, tasks = PublicConfigs(herder, request), herder.tasks(connector)
     connector_class = herder.info(connector).config.get("connector.class")
@@ -22,13 +22,13 @@ def list_tasks(herder: RestHerder, request: Request, connector: str) -> Response
 
 
 @resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404], known=True)
-def task_status(herder: RestHerder, connector: str, task: TaskNumber) -> Response:
+def task_status(herder: Herder, connector: str, task: TaskNumber) -> Response:
     """State and worker of one task."""
     return responses.ok(herder.task_status(connector, task))
 
 
 @resource.post("/connectors/{connector}/tasks/{task}/restart", gives={204: None}, errors=[404, 409])
-def restart_task(herder: RestHerder, connector: str, task: TaskNumber) -> Response:
+def restart_task(herder: Herder, connector: str, task: TaskNumber) -> Response:
     """Restart one task."""
     herder.restart_task(connector, task)
     return responses.done(204)
