@@ -1,8 +1,6 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from headrace.config import dump_properties, load_properties, parse_properties
+from headrace.config import load_properties, parse_properties
 from headrace.errors import ConfigError, SetupError
 
 
@@ -50,10 +48,3 @@ def test_a_file_is_read_in_both_usual_encodings(tmp_path, encoding):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(SetupError, match=r"Cannot read the properties file .*none\.properties: No such file"):
         load_properties(tmp_path / "none.properties")
-
-
-@given(st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), st.text(st.characters(exclude_categories=("Cs",)))))
-def test_what_is_written_reads_back(props):
-    text = dump_properties(props)
-    assert text.isascii()
-    assert parse_properties(text) == props

@@ -64,7 +64,7 @@ def test_a_join_says_which_records_may_remain_alone():
     windows = JoinWindows.of_time_difference_with_no_grace(1000)
     builder.stream("a").left_join(builder.stream("b"), positive, windows)
     left, right = (operation for operation in operations(builder.build()) if isinstance(operation, StreamJoin))
-    assert (left.kind, left.from_left, right.from_left) == (JoinKind.LEFT, True, False)
+    assert left.kind == right.kind == JoinKind.LEFT
     assert left.shared_store == right.shared_store == "KSTREAM-OUTERSHARED-0000000004-store"
 
 

@@ -10,8 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-import structlog
-
 from headrace.cluster import rest_bodies
 from headrace.cluster.assignment import Assignment
 from headrace.cluster.current_stage import CurrentStage
@@ -30,8 +28,6 @@ from headrace.config.redaction import concealed
 from headrace.connect_config import validation
 from headrace.errors import AlreadyExistsError, ConfigError, ConnectError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
-
-log = structlog.get_logger(__name__)
 
 _TARGETS = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 _RESTART_WAIT_S = 90.0

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
@@ -15,8 +13,6 @@ from headrace.kafka.confirmed_transactions import write_confirmed
 from headrace.kafka.failures import KafkaFailure, kafka_failure
 from headrace.kafka.group_transactions import GroupMetadata, GroupTransactions, Write
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
-
-log = structlog.get_logger(__name__)
 
 TIMEOUT_S = 30.0
 

@@ -4,7 +4,7 @@ from headrace.config import validators
 from headrace.config.config import Config
 from headrace.config.definition import ConfigDef
 from headrace.config.option import ConfigValue, Option, Recommender, option
-from headrace.config.properties import dump_properties, load_properties, parse_properties
+from headrace.config.properties import load_properties, parse_properties
 from headrace.config.types import (
     REQUIRED,
     Importance,
@@ -28,7 +28,6 @@ __all__ = [
     "Recommender",
     "Type",
     "Width",
-    "dump_properties",
     "java_text",
     "load_properties",
     "option",

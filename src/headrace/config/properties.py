@@ -9,7 +9,7 @@ survives.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.errors import ConfigError, SetupError
@@ -46,11 +46,6 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
             value_text = value_text[1:].lstrip(_BLANK)
         properties[_unescape(line[:end], source)] = _unescape(value_text, source)
     return properties
-
-
-def dump_properties(props: Mapping[str, str]) -> str:
-    """The text of a properties file that reads back as `props`, in the same order, in pure ASCII."""
-    return "".join(f"{_escape(key, key=True)}={_escape(value)}\n" for key, value in props.items())
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -107,19 +102,3 @@ def _unescape(text: str, source: str) -> str:
 def _join_surrogates(text: str) -> str:
     """Two escapes that are the halves of one character beyond U+FFFF become that character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if re.search("[\ud800-\udfff]", text) else text
-
-
-def _escape(text: str, key: bool = False) -> str:
-    names = {value: name for name, value in _ESCAPES.items()}
-    out = []
-    for at, char in enumerate(text):
-        if char in names:
-            out.append("\\" + names[char])
-        elif char in "\\=:#!" or (char == " " and (key or at == 0)):
-            out.append("\\" + char)
-        elif " " <= char <= "~":
-            out.append(char)
-        else:
-            units = char.encode("utf-16-be", "surrogatepass")
-            out.extend(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-    return "".join(out)

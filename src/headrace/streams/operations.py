@@ -202,7 +202,6 @@ class StreamJoin:
     kind: JoinKind
     joiner: Function
     windows: JoinWindows
-    from_left: bool
     other_store: str
     shared_store: str | None
     """Where records wait that may remain without a partner."""
@@ -298,7 +297,6 @@ class TableJoin:
 
     kind: JoinKind
     joiner: Function
-    from_left: bool
     other: str
     """The node of that table."""
 

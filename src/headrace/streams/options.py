@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from headrace.errors import ArgumentError
 from headrace.streams.durations import Duration, by_duration, milliseconds
@@ -332,9 +332,6 @@ class Printed(_Option):
     def with_key_value_mapper(self, mapper: Callable[..., Any]) -> Self:
         """With a function that makes the text of a record."""
         return replace(self, mapper=mapper)
-
-
-Chosen = TypeVar("Chosen")
 
 
 def take(options: tuple[Any, ...], keywords: dict[str, Any], *kinds: type) -> list[Any]:

@@ -129,8 +129,8 @@ def join(
     shared = stores.shared.name if stores.shared else None
     node = StreamStreamJoin(
         names,
-        StreamJoin(kind, joiner, windows, True, stores.other.name, shared),
-        StreamJoin(kind, joiner, windows, False, stores.this.name, shared),
+        StreamJoin(kind, joiner, windows, stores.other.name, shared),
+        StreamJoin(kind, joiner, windows, stores.this.name, shared),
         stores,
     )
     graph.add([left.flow.node, right.flow.node], node)

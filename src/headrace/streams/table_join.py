@@ -57,8 +57,8 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
     this = graph.names.suffixed_or_generated(name, "-join-this", JOIN_THIS)
     other = graph.names.suffixed_or_generated(name, "-join-other", JOIN_OTHER)
     sides = (
-        (this, TableJoin(kind, joiner, True, right.flow.name), left_stores),
-        (other, TableJoin(kind, joiner, False, left.flow.name), right_stores),
+        (this, TableJoin(kind, joiner, right.flow.name), left_stores),
+        (other, TableJoin(kind, joiner, left.flow.name), right_stores),
     )
     key_serde = (internal.key_serde if internal else None) or left.flow.key_serde
     store = replace(internal.store(), key_serde=key_serde) if internal else None

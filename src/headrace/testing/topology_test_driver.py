@@ -67,7 +67,7 @@ class TopologyTestDriver:
 
         self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:9092", **(config or {})})
         self._spark = session(self.config.spark_settings, spark)
-        self._topology, self.topics = topology, topics or TopicsInMemory(self._spark)
+        self.topics = topics or TopicsInMemory(self._spark)
         self.topics.spark = self._spark
         self._read: dict[str, int] = {}
         sources = {

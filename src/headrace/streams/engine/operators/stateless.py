@@ -27,8 +27,6 @@ from headrace.streams.operations import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_FETCHED_ROWS = 1000  # rows that are fetched at once for functions of the user's in this process
-
 
 def filter_records(node: str, operation: FilterOperation, records: Records) -> Records:
     """Those for which the predicate is true, or with `negate` is not."""
