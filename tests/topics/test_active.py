@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.topics import active
-from headrace.topics.active import TopicStatus, decode_key, encode_key, encode_value, fold, no_longer_consumed
+from headrace.cluster import status, status_records
+from headrace.topics.active import ActiveTopics, TopicStatus, decode_key, encode_key, encode_value, no_longer_consumed
 from tests.support import captured_logs
 
 ORDERS = encode_key("orders", "jdbc-src")
@@ -15,6 +15,12 @@ connectors = st.text(min_size=1, max_size=20) | st.sampled_from([":", "a:b", ":c
 
 def value(topic="orders", connector="jdbc-src", task=3, at=1_700_000_000_123) -> bytes:
     return json.dumps(encode_value(topic, connector, task, at), separators=(",", ":")).encode()
+
+
+def fold(active: ActiveTopics, key: str, value: bytes | None) -> ActiveTopics:
+    """The active topics after a record of the status topic."""
+    record = status_records.decode(key.encode(), value)
+    return status.fold(status.StatusState(topics=active), record).topics if record else active
 
 
 def test_records_have_the_adopted_form():
@@ -51,7 +57,7 @@ def test_a_topic_may_contain_the_word_connector():
 )
 def test_an_invalid_key_is_skipped_with_a_warning(key, says):
     with captured_logs() as logs:
-        assert fold({}, key, value()) == {}
+        assert decode_key(key) is None
     assert [(entry["log_level"], entry["event"]) for entry in logs] == [("warning", says)]
 
 
@@ -106,7 +112,7 @@ def test_folding_leaves_earlier_snapshots_alone():
 
 @given(st.lists(st.tuples(topics, connectors, st.booleans())))
 def test_what_is_active_is_what_was_written_last(events):
-    state: active.ActiveTopics = {}
+    state: ActiveTopics = {}
     want: dict[tuple[str, str], bool] = {}
     for topic, connector, used in events:
         state = fold(state, encode_key(topic, connector), value(topic, connector) if used else None)

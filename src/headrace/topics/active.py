@@ -89,25 +89,6 @@ def decode_value(value: bytes) -> TopicStatus | None:
         return None
 
 
-def fold(active: ActiveTopics, key: str, value: bytes | None) -> ActiveTopics:
-    """Take in one record of the status topic whose key begins with KEY_PREFIX.
-
-    value: JSON text, None for a tombstone. Topic and connector are those of the key; the last record of a key wins.
-    Records that nobody can read change nothing.
-    """
-    names = decode_key(key)
-    if names is None:
-        return active
-    topic, connector = names
-    if value is None:
-        return remove(active, connector, topic)
-    status = decode_value(value)
-    if status is None:
-        log.warning("Failed to parse topic status with key %s", key)
-        return active
-    return add(active, TopicStatus(topic, connector, status.task, status.discover_timestamp_ms))
-
-
 def add(active: ActiveTopics, status: TopicStatus) -> ActiveTopics:
     """The snapshot with this topic in use."""
     topics = {**active.get(status.connector, {}), status.topic: status}
