@@ -210,7 +210,8 @@ def test_a_connector_that_generates_too_many_tasks_is_failed(supervised: Supervi
 
 
 def test_a_connector_without_tasks_commits_that_it_has_none(supervised: Supervised) -> None:
-    supervised.leader_away, supervised.generated = 1, [0] * 3
+    supervised.leader_away = 1
+    supervised.generated = [0, 0, 0]
     supervised.want = replace(RUNNING, tasks=[], applied=None)
     supervised.supervisor.start()
     wait_until(lambda: supervised.submitted == [[]], 120, "the commit, once there is a leader")
