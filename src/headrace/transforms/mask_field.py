@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import partial
 
 from headrace.config import Importance, Type, option
@@ -85,16 +86,41 @@ class MaskField(PartTransformation):
             return lit(self.replacement)
         if typed.kind not in (*NUMBERS, "huge", "decimal"):
             return None
-        try:
-            number = Decimal(self.replacement.strip())
-        except InvalidOperation:
+        number = _number(self.replacement)
+        if number is None:
             context.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to a number"))
             return _empty(typed)
         if typed.kind == "decimal":
             return lit(str(number))
         if typed.kind in ("float32", "float64"):
             return f"{'float' if typed.kind == 'float32' else 'double'}({lit(float(number))})"
-        return narrowed(lit((int(number) + 2**63) % 2**64 - 2**63), "int64" if typed.kind == "huge" else typed.kind)
+        return narrowed(lit(_long(number)), "int64" if typed.kind == "huge" else typed.kind)
+
+
+def _number(text: str) -> Decimal | None:
+    """What Java's BigDecimal reads; None if it reads nothing: unlike Python it has no NaN, no infinity and no underscores."""
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,10})?", text):
+        return None
+    number = Decimal(text)
+    exponent = int(re.split("[eE]", text)[-1]) if re.search("[eE]", text) else 0
+    return number if all(-(2**31) <= of < 2**31 for of in (exponent, -_exponent(number))) else None
+
+
+def _long(number: Decimal) -> int:
+    """Java's `longValue`: the lowest 64 bits of the whole part. It is not written out, which 1e999999999 has no room for."""
+    exponent = _exponent(number)
+    if exponent <= 0:
+        whole = 0 if number.adjusted() < 0 else int(number)
+    else:
+        digits = int("".join(map(str, number.as_tuple().digits)))
+        whole = (-1 if number.is_signed() else 1) * digits * pow(10, exponent, 2**64)
+    return (whole + 2**63) % 2**64 - 2**63
+
+
+def _exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return exponent
 
 
 def _empty(typed: TypedValue) -> Sql | None:
@@ -107,6 +133,8 @@ def _empty(typed: TypedValue) -> Sql | None:
         "decimal": "'0'",
         "date": "0L",
     }
+    if typed.kind == "map" and typed.schema is not None and typed.schema.keys is not None and typed.schema.keys.type != "string":
+        return "'[]'"  # JsonConverter writes such a map as a list of pairs
     empty_values |= {"list": "'[]'", "map": "'{}'", "huge": "0L", "int8": "0L", "int16": "0L", "int32": "0L", "int64": "0L"}
     return empty_values.get(typed.kind)
 
