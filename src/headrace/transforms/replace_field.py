@@ -19,8 +19,7 @@ from headrace.values.value import Case, OpenStruct, Value, choose, combined, pre
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
-    from headrace.values.java_hash import hash_order
-from headrace.values.record import ConnectRecord
+    from headrace.values.record import ConnectRecord
 
 
 def _parse_renames(mappings: list[str]) -> dict[str, str]:
@@ -124,7 +123,7 @@ class ReplaceField(PartTransformation):
                     None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class
                 )
             fields[new] = value
-        originals = {new: old for old, new in self.renames.items()}
+        originals = {self.renames[old]: old for old in hash_order(self.renames)}  # of two old names the last in a HashMap
         for name in fields:  # Kafka takes it from the field that the renames say, also where the record has no such field
             if originals.get(name, name) not in opened.fields:
                 context.fail(None, lit(f"{originals[name]} is not a valid field name"))
