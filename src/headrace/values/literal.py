@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from headrace.values import kinds
-from headrace.values.schema import Schema
+from headrace.values.schema import Schema, parse
 from headrace.values.sql import Sql, lit
 from headrace.values.value import NULL, TypedValue, constant
-
-_NESTED = ("array", "map")
 
 
 def evaluated(sql: Sql) -> Any:
@@ -24,14 +21,6 @@ def evaluated(sql: Sql) -> Any:
     return row["value"]
 
 
-def _nested(literal: Mapping[str, Any]) -> Schema | None:
-    """The schema of a list or map whose items all have one type; None for any other."""
-    if literal["items"] is None:
-        return None
-    items = Schema(literal["items"])
-    return Schema("array", items=items) if literal["type"] == "array" else Schema("map", keys=Schema("string"), values=items)
-
-
 @cache
 def inferred(text: str) -> TypedValue:
     """The value that Connect infers from text (`Values.parseString`), with its schema: `300` is an int16, `[1]` an array."""
@@ -40,8 +29,10 @@ def inferred(text: str) -> TypedValue:
     literal = evaluated(f"headrace_header_literal({lit(text)})")
     if literal["text"] is None:
         return NULL
-    if literal["type"] is None or literal["type"] in _NESTED:
-        return TypedValue("list" if literal["text"].startswith("[") else "map", lit(literal["text"]), _nested(literal))
+    if literal["payload"] is not None:
+        kind = "list" if literal["text"].startswith("[") else "map"
+        schema = parse(literal["schema"] or "null")
+        return TypedValue(kind, lit(literal["payload"]), schema, texts=(lit(literal["text"]), lit(literal["java"])))
     schema = Schema(literal["type"], name=literal["name"], version=1 if literal["name"] else None)
     kind = kinds.of_schema(schema)
     if kind == "date":

@@ -30,6 +30,8 @@ def date_text(millis: Sql) -> Sql:
 
 def header_text(context: CompileContext, typed: TypedValue) -> Sql:
     """What SimpleHeaderConverter writes (`Values.convertToString`); NULL for null."""
+    if typed.texts is not None:
+        return typed.texts[0]
     if typed.kind == "null":
         return "NULL"
     if typed.kind == "bytes":
@@ -58,6 +60,8 @@ def java_text(context: CompileContext, typed: TypedValue) -> Sql:
             return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
         return call("headrace_java_text", typed.sql)
     return f"string({typed.sql})"
+    if typed.texts is not None:
+        return typed.texts[1]
 
 
 def _struct_text(context: CompileContext, typed: TypedValue) -> Sql:

@@ -27,6 +27,8 @@ class TypedValue:
 
     @property
     def java(self) -> str:
+    texts: tuple[Sql, Sql] | None = None
+    """Of a list or map whose texts are known: those of Connect's `Values.convertToString` and of Java's `toString`."""
         """The Java class of the value in Connect, for messages."""
         return kinds.JAVA[self.kind]
 
@@ -99,7 +101,7 @@ def combined(alternatives: Iterable[Case]) -> Value:
 
 
 def _key(value: TypedValue) -> Any:
-    return (value.kind, value.schema, id(value.opened) if value.opened else None)
+    return (value.kind, value.schema, id(value.opened) if value.opened else None, value.texts)
 
 
 def _merge(same: list[Case]) -> Case:

@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.data.Values;
@@ -32,14 +34,16 @@ public final class Headers {
     private static final ObjectMapper PLAIN = new ObjectMapper();
 
     /** type: Connect's schema type, null for the value null; name: that of a logical type; text: the value written again;
-     *  java: toString; items: the type of a list's items, or of a map's values with text keys, where it is a plain one. */
+     *  java: toString; payload: of a list or a map, as JsonConverter writes it; schema: its schema in JsonConverter's form, null where
+     *  a part of it has none. */
     public static final DataType TYPE = new StructType(new StructField[] {
         new StructField("type", DataTypes.StringType, true, Metadata.empty()),
         new StructField("name", DataTypes.StringType, true, Metadata.empty()),
         new StructField("text", DataTypes.StringType, true, Metadata.empty()),
         new StructField("java", DataTypes.StringType, true, Metadata.empty()),
         new StructField("millis", DataTypes.LongType, true, Metadata.empty()),
-        new StructField("items", DataTypes.StringType, true, Metadata.empty()),
+        new StructField("payload", DataTypes.StringType, true, Metadata.empty()),
+        new StructField("schema", DataTypes.StringType, true, Metadata.empty()),
     });
 
     public static final DataType ARRAY = DataTypes.createArrayType(new StructType(new StructField[] {
@@ -124,7 +128,7 @@ public final class Headers {
         SchemaAndValue parsed = parse(value.toString());
         Object found = parsed.value();
         Schema schema = parsed.schema();
-        Object[] row = new Object[6];
+        Object[] row = new Object[7];
         if (found != null && schema != null) {
             row[0] = UTF8String.fromString(schema.type().getName());
             row[1] = schema.name() == null ? null : UTF8String.fromString(schema.name());
@@ -133,17 +137,13 @@ public final class Headers {
             row[2] = UTF8String.fromString(Values.convertToString(schema, found));
             row[3] = UTF8String.fromString(found.toString());
             row[4] = found instanceof java.util.Date ? Long.valueOf(((java.util.Date) found).getTime()) : null;
-            row[5] = items(schema);
+        }
+        if (found instanceof List || found instanceof Map) {
+            row[5] = UTF8String.fromString(LiteralJson.payload(schema, found).toString());
+            JsonNode described = LiteralJson.schema(schema);
+            row[6] = described == null ? null : UTF8String.fromString(described.toString());
         }
         return new GenericInternalRow(row);
-    }
-
-    private static UTF8String items(Schema schema) {
-        boolean list = schema != null && schema.type() == Schema.Type.ARRAY;
-        boolean map = schema != null && schema.type() == Schema.Type.MAP && schema.keySchema() != null
-            && schema.keySchema().type() == Schema.Type.STRING;
-        Schema items = list || map ? schema.valueSchema() : null;
-        return items == null || items.name() != null || !items.type().isPrimitive() ? null : UTF8String.fromString(items.type().getName());
     }
 
     private static SchemaAndValue parse(String text) {
