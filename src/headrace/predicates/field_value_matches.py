@@ -15,7 +15,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.field_path import field_path
 from headrace.values.record import ConnectRecord, open_struct
 from headrace.values.sql import Sql, all_of, any_of, case, lit, negated
-from headrace.values.text import header_text
+from headrace.values.text import json_text
 from headrace.values.value import Case, Value, only_when
 
 
@@ -100,7 +100,7 @@ class FieldValueMatches(Predicate):
         field_exists = any_of(all_of(a.when, negated(a.value.is_null())) for a in leaves)
         if self.exists is not None:
             return (field_exists if self.exists else negated(field_exists)) or "true"
-        texts = [(all_of(a.when, negated(a.value.is_null())), header_text(context, a.value)) for a in leaves]
+        texts = [(all_of(a.when, negated(a.value.is_null())), json_text(context, a.value)) for a in leaves]
         text = context.scope.bind(f"string({case(texts)})")
         operand = lit(self.equals) if self.equals is not None else lit(self.pattern)
         matches = f"({text} = {operand})" if self.equals is not None else f"headrace_regex_matches({text}, {operand})"

@@ -11,8 +11,8 @@ from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
 from headrace.values.record import append_header, copy_struct, members, struct
-from headrace.values.sql import Sql, call, lit
-from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, only_when, or_null
+from headrace.values.sql import Sql, lit
+from headrace.values.value import Case, OpenStruct, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
@@ -87,7 +87,7 @@ class HeaderFrom(PartTransformation):
 
     def _header(self, context: CompileContext, when: Sql | None, opened: OpenStruct, field: str) -> Value:
         if opened.schema is None:
-            return mapped(or_null(opened.get(field)), lambda _when, typed: _in_hash_order(typed))
+            return or_null(opened.get(field))
         if field not in opened.fields:
             message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
             context.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
@@ -97,10 +97,3 @@ class HeaderFrom(PartTransformation):
     def _moved(self, opened: OpenStruct) -> OpenStruct:
         remaining = opened.without(tuple(self.fields))
         return remaining if opened.schema is None else copy_struct(remaining, self.replace_null_with_default)
-
-
-def _in_hash_order(typed: TypedValue) -> TypedValue:
-    """A map with its members in the order of Connect's HashMap, in which the text of a header has them."""
-    if typed.kind not in ("list", "map") or typed.opened is not None:
-        return typed
-    return replace(typed, sql=call("headrace_json_hashed", typed.sql))

@@ -38,11 +38,24 @@ def header_text(context: CompileContext, typed: TypedValue) -> Sql:
         return base64_text(typed.sql)
     if typed.kind == "date":
         return date_text(typed.sql)
-    if typed.opened is not None:
-        return call("headrace_header_text", JsonWriter(context, final=False).opened(typed.opened, None))
-    if typed.kind in kinds.NESTED:
-        return call("headrace_header_text", typed.sql)
-    return f"string({typed.sql})"
+    if typed.kind not in kinds.NESTED:
+        return f"string({typed.sql})"
+    opened = typed.opened
+    json = typed.sql if opened is None else JsonWriter(context, final=False).opened(opened, None)
+    schema = typed.schema if opened is None else opened.struct_schema()
+    if typed.schema is None:
+        return call("headrace_header_text", call("headrace_json_hashed", json))
+    if schema is None or schema.is_recursive:
+        return call("headrace_header_text", json)
+    return call("headrace_header_text_of", json, lit(schema.text()))
+
+
+def json_text(context: CompileContext, typed: TypedValue) -> Sql:
+    """The same, but of a list, map or struct its JSON, with the members in the order in which they are."""
+    if typed.kind not in kinds.NESTED:
+        return header_text(context, typed)
+    json = typed.sql if typed.opened is None else JsonWriter(context, final=False).opened(typed.opened, None)
+    return call("headrace_header_text", json)
 
 
 def java_text(context: CompileContext, typed: TypedValue) -> Sql:

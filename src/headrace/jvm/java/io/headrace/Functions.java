@@ -65,6 +65,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_regex_replace", Regex.class, "replace", text);
         define(target, "headrace_header_text", Headers.class, "ofNested", text);
         define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
+        define(target, "headrace_header_text_of", HeaderText.class, "of", text);
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
             new Gate.Builder()));
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
