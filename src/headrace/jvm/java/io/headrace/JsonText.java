@@ -41,9 +41,15 @@ public final class JsonText {
         return UTF8String.fromString(MAPPER.writeValueAsString(plain(MAPPER.readValue(json.toString(), Object.class))));
     }
 
-    /** An object without objects in it: nested names are joined. Of members with the same new name the last one counts. */
+    /** An object without objects in it: nested names are joined. Of members with the same new name the last in a HashMap counts. */
     public static UTF8String flat(UTF8String json, UTF8String delimiter) throws IOException {
         byte[] source = json.getBytes();
+        UTF8String flat = flat(json, delimiter, false);
+        return flat == null ? flat(hashed(json), delimiter, true) : flat;
+    }
+
+    /** Null: two members have the same new name, and the text does not have them in the order of a HashMap. */
+    private static UTF8String flat(UTF8String json, UTF8String delimiter, boolean isHashed) throws IOException {
         JsonParser parser = JsonRead.FACTORY.createParser(source);
         LinkedHashMap members = new LinkedHashMap();
         ArrayDeque prefixes = new ArrayDeque();
@@ -68,7 +74,9 @@ public final class JsonText {
                 parser.skipChildren();
                 parser.finishToken();
                 int end = (int) parser.currentLocation().getByteOffset();
-                members.remove(name);
+                if (members.remove(name) != null && !isHashed) {
+                    return null;
+                }
                 members.put(name, new String(source, start, end - start, "UTF-8").trim());
             }
         }
