@@ -49,7 +49,7 @@ class ValueToKey(Transformation):
                 context.fail(when, lit(f"Field does not exist: {missing[0]}"))
                 continue
             if opened.schema is None:
-                key = OpenStruct({name: or_null(opened.get(name)) for name in self.fields})
+                key = OpenStruct({name: or_null(opened.get(name)) for name in self.fields}, capacity=len(self.fields))
             else:
                 fields = copy_struct(opened, self.replace_null_with_default).fields
                 key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))

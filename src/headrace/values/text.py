@@ -6,7 +6,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import open_struct
 from headrace.values.sql import Sql, base64_text, call, case, concat, lit
-from headrace.values.value import TypedValue, Value
+from headrace.values.value import DEFAULT_CAPACITY, TypedValue, Value
 from headrace.values.writing import JsonWriter
 
 _DAY = 86_400_000
@@ -60,6 +60,8 @@ def json_text(context: CompileContext, typed: TypedValue) -> Sql:
 
 def java_text(context: CompileContext, typed: TypedValue) -> Sql:
     """Java's `toString`; NULL for null. The caller has refused bytes, whose `toString` is not their content."""
+    if typed.texts is not None:
+        return typed.texts[1]
     if typed.kind == "null":
         return "NULL"
     if typed.kind == "date":
@@ -68,13 +70,12 @@ def java_text(context: CompileContext, typed: TypedValue) -> Sql:
         return _struct_text(context, typed)
     if typed.kind in ("map", "list"):
         if typed.opened is not None:
-            return call("headrace_java_text", JsonWriter(context, final=False).opened(typed.opened, None))
+            json = JsonWriter(context, final=False).opened(typed.opened, None)
+            return call("headrace_java_text", json, str(typed.opened.capacity))
         if typed.schema is not None and not typed.schema.is_recursive:
             return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
-        return call("headrace_java_text", typed.sql)
+        return call("headrace_java_text", typed.sql, str(DEFAULT_CAPACITY))
     return f"string({typed.sql})"
-    if typed.texts is not None:
-        return typed.texts[1]
 
 
 def _struct_text(context: CompileContext, typed: TypedValue) -> Sql:

@@ -12,6 +12,9 @@ from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader, Scope
 from headrace.values.sql import NEVER, Sql, all_of, any_of, call, case, kind_in, lit, negated
 
+DEFAULT_CAPACITY = 16
+"""Of Java's HashMap."""
+
 
 @dataclass(frozen=True)
 class TypedValue:
@@ -24,11 +27,11 @@ class TypedValue:
     """None for schemaless data."""
     opened: OpenStruct | None = None
     """The members of a map or struct that is open for edits; then `sql` is not used."""
+    texts: tuple[Sql, Sql] | None = None
+    """Of a list or map whose texts are known: those of Connect's `Values.convertToString` and of Java's `toString`."""
 
     @property
     def java(self) -> str:
-    texts: tuple[Sql, Sql] | None = None
-    """Of a list or map whose texts are known: those of Connect's `Values.convertToString` and of Java's `toString`."""
         """The Java class of the value in Connect, for messages."""
         return kinds.JAVA[self.kind]
 
@@ -161,6 +164,8 @@ class OpenStruct:
     """The condition that the map has the untouched members; None: always."""
     schema: Schema | None = None
     """Of a struct: its name, version, doc and so on; its `fields` are not used."""
+    capacity: int = DEFAULT_CAPACITY
+    """Of a map: the capacity with which Connect makes its HashMap. It decides the order of the members in Java's `toString`."""
 
     def get(self, name: str) -> Value:
         """The member's alternatives; empty if it is absent."""

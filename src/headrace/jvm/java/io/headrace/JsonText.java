@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** JSON texts that are known to be well-formed, written in other ways. */
 public final class JsonText {
     private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final int DEFAULT_CAPACITY = 16; // of java.util.HashMap
 
     private JsonText() {
     }
@@ -93,14 +94,19 @@ public final class JsonText {
         return UTF8String.fromString(text.append('}').toString());
     }
 
-    /** What Java's toString gives for the lists and maps that Kafka Connect makes of this JSON. */
-    public static UTF8String javaText(UTF8String json) throws IOException {
-        return UTF8String.fromString(String.valueOf(plain(MAPPER.readValue(json.toString(), Object.class))));
+    /** What Java's toString gives for the lists and maps that Kafka Connect makes of this JSON.
+     *  @param capacity with which the HashMap of a map was made */
+    public static UTF8String javaText(UTF8String json, int capacity) throws IOException {
+        return UTF8String.fromString(String.valueOf(plain(MAPPER.readValue(json.toString(), Object.class), capacity)));
     }
 
     private static Object plain(Object value) {
+        return plain(value, DEFAULT_CAPACITY);
+    }
+
+    private static Object plain(Object value, int capacity) {
         if (value instanceof Map) {
-            HashMap unordered = new HashMap();
+            HashMap unordered = new HashMap(capacity);
             Object[] entries = ((Map) value).entrySet().toArray();
             for (int i = 0; i < entries.length; i++) {
                 unordered.put(((Map.Entry) entries[i]).getKey(), plain(((Map.Entry) entries[i]).getValue()));
