@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from headrace.config import Importance, Type, Width, option
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
+from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
 from headrace.values.compile_context import CompileContext
+from headrace.values.literal import evaluated
 from headrace.values.record import ConnectRecord
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, all_of, call, case, lit
@@ -47,7 +50,7 @@ class StringConverter(StringConverterConfig, Converter):
 
     def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
-        text = call("headrace_decode", source, lit(self.encoding))
+        text = call("headrace_decode", source, lit(_checked(self.encoding)))
         return always(TypedValue("string", text, Schema("string", optional=True)))
 
     def write(self, context: CompileContext, value: Value) -> Sql:
@@ -57,6 +60,7 @@ class StringConverter(StringConverterConfig, Converter):
 
 def written(context: CompileContext, value: Value, encoding: str) -> Sql:
     """The text of a value; bytes fail, because their `toString` ([B@1b6d3586) is not their content (docs/parity.md)."""
+    _checked(encoding)
     branches = []
     for a in value:
         if a.value.kind == "bytes":
@@ -64,6 +68,20 @@ def written(context: CompileContext, value: Value, encoding: str) -> Sql:
         else:
             branches.append((a.when, java_text(context, a.value)))
     return call("headrace_encode", f"string({case(branches)})", lit(encoding))
+
+
+class SerializationError(ConnectError):
+    """Data cannot be written as bytes, or read from them."""
+
+    java_class = "org.apache.kafka.common.errors.SerializationException"
+
+
+@cache
+def _checked(encoding: str) -> str:
+    """The name of a character set. Raises SerializationError, which ends the task, if Java has none of this name."""
+    if encoding.upper() != "UTF-8" and not evaluated(call("headrace_is_charset", lit(encoding))):
+        raise SerializationError(f"Unsupported encoding {encoding}")
+    return encoding
 
 
 _NO_BYTES = (
@@ -78,7 +96,7 @@ class StringHeaderConverter(StringConverterConfig, HeaderConverter):
 
     def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
-        return normal_headers(context, headers, "string " + self.encoding)
+        return normal_headers(context, headers, "string " + _checked(self.encoding))
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The result of Java's `toString`, encoded."""

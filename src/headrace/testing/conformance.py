@@ -51,7 +51,7 @@ def outcomes(
     try:
         converters, chain, written_by = _converters(config), stages(config), _converters(writing or config)
     except HeadraceError as error:
-        return [{"error": {"stage": "config", "class": error.java_class, "message": str(error)}}] * len(records)
+        return [_not_started(error)] * len(records)
     frame = _session().sql(_table([[str(number), *_row(record)] for number, record in enumerate(records)], ("number", *INPUT)))
     known: dict[str, list[str]] = {}
     for part, converter in (("key", converters.key), ("value", converters.value)):
@@ -59,9 +59,16 @@ def outcomes(
         if new is not None:
             found = frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()
             known[part] = list(dict.fromkeys(row["s"] for row in found))
-    compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
+    try:
+        compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
+    except HeadraceError as error:
+        return [_not_started(error)] * len(records)
     results = {row["number"]: row for row in compiled.apply(frame, keep=["number"]).collect()}
     return [_outcome(results[number]) for number in range(len(records))]
+
+
+def _not_started(error: HeadraceError) -> dict[str, Any]:
+    return {"error": {"stage": "config", "class": error.java_class, "message": str(error)}}
 
 
 def _outcome(result: Row) -> dict[str, Any]:

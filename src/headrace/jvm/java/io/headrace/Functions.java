@@ -81,6 +81,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_encode", JsonText.class, "encode", DataTypes.BinaryType);
         define(target, "headrace_decode", JsonText.class, "decode", text);
         define(target, "headrace_lines", Lines.class, "of", Lines.TYPE);
+        define(target, "headrace_is_charset", JsonText.class, "isCharset", DataTypes.BooleanType);
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);

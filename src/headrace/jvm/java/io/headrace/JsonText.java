@@ -44,13 +44,13 @@ public final class JsonText {
 
     /** An object without objects in it: nested names are joined. Of members with the same new name the last in a HashMap counts. */
     public static UTF8String flat(UTF8String json, UTF8String delimiter) throws IOException {
-        byte[] source = json.getBytes();
         UTF8String flat = flat(json, delimiter, false);
         return flat == null ? flat(hashed(json), delimiter, true) : flat;
     }
 
     /** Null: two members have the same new name, and the text does not have them in the order of a HashMap. */
     private static UTF8String flat(UTF8String json, UTF8String delimiter, boolean isHashed) throws IOException {
+        byte[] source = json.getBytes();
         JsonParser parser = JsonRead.FACTORY.createParser(source);
         LinkedHashMap members = new LinkedHashMap();
         ArrayDeque prefixes = new ArrayDeque();
@@ -122,6 +122,14 @@ public final class JsonText {
             return list;
         }
         return value;
+    }
+
+    public static boolean isCharset(UTF8String name) {
+        try {
+            return Charset.isSupported(name.toString());
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
     }
 
     /** Text in the given character set; what is malformed becomes U+FFFD. */
