@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from headrace.config import Importance, Type, Width, option, validators
 from headrace.config.example import Example
 from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.converters.json_reading import envelope, enveloped, schemaless
+from headrace.errors import DataError
 from headrace.plugins import Kind, plugin
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import ConnectRecord
+from headrace.values.schema import parse
 from headrace.values.sql import Sql, case, concat, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text
@@ -78,6 +81,23 @@ class JsonConverterConfig(ConverterType):
         "true, the default value is used, otherwise null is used.",
     )
 
+    def check(self) -> None:
+        """Refuse a `schema.content` that is no schema, also where it has no effect, as Kafka does. Raises DataError."""
+        if self.fixed_schema is not None:
+            parse(self.fixed_schema)
+
+    @property
+    def fixed_schema(self) -> str | None:
+        """The text of the schema in `schema.content`, None if it has none. What comes after the schema has no effect."""
+        content = (self.schema_content or "").strip()
+        if not content:
+            return None
+        try:
+            node, end = json.JSONDecoder().raw_decode(content)
+        except ValueError as error:
+            raise DataError(f"Failed to parse schema in converter config due to serialization error: {error}") from error
+        return None if node is None else content[:end]
+
 
 @plugin(NAME, Kind.CONVERTER)
 class JsonConverter(JsonConverterConfig, Converter):
@@ -94,7 +114,7 @@ class JsonConverter(JsonConverterConfig, Converter):
 
     def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Schemaless data, or data with the schema that each record carries."""
-        content = self.schema_content
+        content = self.fixed_schema
         if not self.schemas_enable:
             return schemaless(context, source)
         return enveloped(context, source, [content] if content else schemas, self.replace_null_with_default, bool(content))
@@ -105,7 +125,7 @@ class JsonConverter(JsonConverterConfig, Converter):
 
     def schema_in(self, source: Sql, known_texts: Sequence[str]) -> Sql | None:
         """The text of `schema` in the envelope, if it is not known."""
-        if not self.schemas_enable or self.schema_content:
+        if not self.schemas_enable or self.fixed_schema:
             return None
         return envelope(source, known_texts) + ".schema"
 
