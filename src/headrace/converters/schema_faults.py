@@ -51,8 +51,8 @@ def require_sound(schema: Schema | None) -> None:
         for name, parameter in (part.parameters or {}).items():
             if not isinstance(parameter, str):
                 raise DataError(f"The parameter {name} of a schema of type {part.type.upper()} is {parameter!r}, no text")
-        if part.logical == DECIMAL:
-            _ = part.scale
+        if part.logical == DECIMAL and part.scale_problem and "scale" in (part.parameters or {}):
+            raise DataError(part.scale_problem)
         if part.default is not None:
             _require_default(part, part.default)
 

@@ -8,7 +8,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, DECIMAL, TIME, Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, call, case, kind_in, lit
+from headrace.values.sql import Sql, all_of, call, case, kind_in, lit
 from headrace.values.value import Case, TypedValue, Value, always, constant
 
 _DAY = 86_400_000
@@ -89,6 +89,8 @@ def _logical(context: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, 
             why = lit("Invalid type for Decimal, underlying representation should be numeric or bytes but was ")
             context.fail(_is(k, 2, 6, 7), call("concat", why, node))
             context.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+            no_number = None if schema.scale_problem else f"(length(headrace_base64({s})) = 0)"
+            context.fail(all_of(_is(k, 5), no_number), lit("Invalid bytes for Decimal field"))
         return case([(_is(k, 5), call("headrace_decimal_read", f"headrace_base64({s})", str(schema.scale)))], s)
     name = schema.name.rpartition(".")[2] if schema.name else ""
     fits = f"({_is(k, 3)} AND {n} BETWEEN -2147483648L AND 2147483647L)" if schema.type == "int32" else _is(k, 3, 8)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+import re
+import struct
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -74,8 +76,17 @@ class Schema:
 
     @property
     def scale(self) -> int:
-        """The scale of a Decimal."""
-        return int((self.parameters or {}).get("scale", 0))
+        """The scale of a Decimal; 0 if it is missing or no number (`scale_problem`)."""
+        return 0 if self.scale_problem else int((self.parameters or {})["scale"])
+
+    @property
+    def scale_problem(self) -> str | None:
+        """Why a Decimal has no scale, None if it has one: what Kafka's `Decimal` says when it needs it."""
+        text = (self.parameters or {}).get("scale")
+        if text is None:
+            return "Invalid Decimal schema: scale parameter not found."
+        is_int = re.fullmatch(r"[+-]?\d+", text) and -(2**31) <= int(text) < 2**31
+        return None if is_int else "Invalid scale parameter found in Decimal schema: "
 
     def json(self, field_name: str | None = None) -> dict[str, Any]:
         """JsonConverter's form of the schema, of a struct's field with its name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from headrace.errors import DataError
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, Schema
@@ -82,6 +83,10 @@ class JsonWriter:
     def _decimal(self, schema: Schema, sql: Sql, when: Sql | None) -> Sql:
         if self._numeric:
             return sql
+        if schema.scale_problem:
+            java_class = DataError.java_class if schema.parameters else "java.lang.NullPointerException"
+            self._context.fail(all_of(when, f"({sql} IS NOT NULL)"), lit(schema.scale_problem), java_class)
+            return case([(f"({sql} IS NOT NULL)", lit("null"))])
         unscaled = call("headrace_decimal_bytes", sql, str(schema.scale))
         scale = f"length(regexp_extract({sql}, '[.](.*)', 1))"
         start = f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {schema.scale}, value has scale "

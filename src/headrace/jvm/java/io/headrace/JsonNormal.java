@@ -179,14 +179,16 @@ public final class JsonNormal {
     }
 
     private JsonNode decimal(JsonNode schema, JsonNode value) throws IOException {
-        int scale = at(at(schema, "parameters"), "scale").asInt();
-        BigDecimal number;
-        if (value.isNumber()) {
-            number = value.decimalValue();
-        } else if (value.isTextual()) {
-            number = new BigDecimal(new BigInteger(binary(value)), scale);
-        } else {
+        if (!value.isTextual() && !value.isNumber()) {
             throw new Refused("Invalid type for Decimal, underlying representation should be numeric or bytes but was " + value.getNodeType());
+        }
+        int scale;
+        BigDecimal number;
+        try {
+            scale = Integer.parseInt(at(at(schema, "parameters"), "scale").asText());
+            number = value.isTextual() ? new BigDecimal(new BigInteger(binary(value)), scale) : value.decimalValue();
+        } catch (NumberFormatException e) {
+            throw new Refused("Invalid bytes for Decimal field");
         }
         if (numeric) {
             return NODES.numberNode(number);
