@@ -10,7 +10,7 @@ from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.values.record import members, nulls, open_struct, struct, struct_of_null
 from headrace.values.schema import Schema, SchemaBuilderError
-from headrace.values.sql import call, case, lit
+from headrace.values.sql import NEVER, Sql, any_of, call, case, lit, negated
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
 from headrace.values.writing import JsonWriter
 
@@ -49,12 +49,20 @@ class Flatten(PartTransformation):
             assert opened.schema
             fields: dict[str, Value] = {}
             with context.where(when):
-                self._flatten(context, fields, "", opened, opened.schema.optional)
+                self._flatten(context, fields, "", opened, opened.schema.optional, NEVER)
             cases.append(Case(when, struct(OpenStruct(fields, schema=opened.schema.with_fields({})))))
         return replace(record, **{self.target: combined(cases)})
 
-    def _flatten(self, context: CompileContext, into: dict[str, Value], prefix: str, opened: OpenStruct, optional: bool) -> None:
-        """Add a struct's fields to `into`; optional: one of the enclosing structs may be null."""
+    def _flatten(
+        self,
+        context: CompileContext,
+        into: dict[str, Value],
+        prefix: str,
+        opened: OpenStruct,
+        optional: bool,
+        absent: Sql | None,
+    ) -> None:
+        """Add a struct's fields to `into`; optional: one of the structs around them may be null; absent: the condition for it."""
         for name, value in opened.fields.items():
             full = f"{prefix}{self.delimiter}{name}" if prefix else name
             schema = value[-1].value.schema
@@ -65,14 +73,15 @@ class Flatten(PartTransformation):
                 )
             elif schema.type == "struct":
                 inner = next((a.value for a in value if a.value.kind == "struct"), None)
-                opened = open_struct(context, inner) if inner else struct_of_null(schema)
-                self._flatten(context, into, full, opened, optional or inner_schema(value).optional)
+                fields = open_struct(context, inner) if inner else struct_of_null(schema)
+                is_null = any_of([absent, *(a.when for a in value if a.value.kind == "null")])
+                self._flatten(context, into, full, fields, optional or inner_schema(value).optional, is_null)
             elif full in into:
                 context.fail(
                     None, lit(f"Cannot create field because of field name duplication {full}"), SchemaBuilderError.java_class
                 )
             else:
-                into[full] = mapped(value, lambda _when, typed: _optional(typed.or_default(True), optional))
+                into[full] = mapped(value, lambda _when, typed: _optional(_or_default(typed, absent), optional))
 
 
 def inner_schema(value: Value) -> Schema:
@@ -80,6 +89,15 @@ def inner_schema(value: Value) -> Schema:
     schema = next((a.value.schema for a in value if a.value.kind == "null"), value[-1].value.schema)
     assert schema
     return schema
+
+
+def _or_default(typed: TypedValue, absent: Sql | None) -> TypedValue:
+    """The value with its default instead of null; the fields of a struct that is null stay null, as in Kafka."""
+    defaulted = typed.or_default(True)
+    if absent == NEVER or defaulted is typed:
+        return defaulted
+    given = negated(absent)
+    return typed if given == NEVER else replace(defaulted, sql=case([(given, defaulted.sql)]))
 
 
 def _optional(typed: TypedValue, optional: bool) -> TypedValue:

@@ -107,7 +107,9 @@ def open_struct(context: CompileContext, typed: TypedValue) -> OpenStruct:
     if typed.schema is None:
         return OpenStruct(untouched=context.scope.reader(source))
     reader = context.scope.reader(source, "tz")
-    return OpenStruct(struct_fields(context, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
+    # Nulls have been replaced when the record was read, if they are to be; each transformation has an option of its own.
+    fields = struct_fields(context, reader, typed.schema, trusted=True, defaults=False)
+    return OpenStruct(fields, schema=typed.schema.same_but(fields={}))
 
 
 def struct_of_null(schema: Schema) -> OpenStruct:
