@@ -9,7 +9,8 @@ from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.transforms.column_lineage import RecordLineage, closed
 from headrace.values.record import ConnectRecord, struct
-from headrace.values.schema import Schema
+from headrace.values.schema import UNNAMED, Schema, SchemaBuilderError
+from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, Value, always, combined, present
 
 
@@ -30,6 +31,10 @@ class HoistField(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Wrap schemaless data in a map, data with a schema in a struct."""
         value: Value = getattr(record, self.target)
+        if not self.field:
+            for a in value:
+                if a.value.schema is not None:
+                    record.context.fail(a.when, lit(UNNAMED), SchemaBuilderError.java_class)
         plain = tuple(a for a in value if a.value.schema is None)
         cases = [
             Case(a.when, struct(OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))))

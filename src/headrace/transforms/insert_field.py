@@ -12,7 +12,7 @@ from headrace.transforms.base import PartTransformation, key_and_value, replace_
 from headrace.transforms.column_lineage import CONSTANT, RecordLineage
 from headrace.values.kinds import of_schema
 from headrace.values.record import ConnectRecord, copy_struct, members, nulls, struct
-from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
+from headrace.values.schema import TIMESTAMP, UNNAMED, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
 
@@ -96,6 +96,8 @@ class InsertField(PartTransformation):
             for spec, schema, sql in self._insertions(record):
                 if opened.schema is None:
                     changed = _set_unless_null(changed, spec.name, TypedValue(schema.type, sql))
+                elif not spec.name:
+                    context.fail(when, lit(UNNAMED), SchemaBuilderError.java_class)
                 elif spec.name in changed.fields:
                     message = f"Cannot create field because of field name duplication {spec.name}"
                     context.fail(when, lit(message), SchemaBuilderError.java_class)

@@ -23,6 +23,10 @@ _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 class SchemaBuilderError(ConnectError):
     """A schema has an invalid field or default."""
 
+UNNAMED = "fieldName cannot be null."
+"""What Kafka's SchemaBuilder says of a field with an empty name."""
+
+
     java_class = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
@@ -192,7 +196,7 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
 def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:
     """Add a field to a struct that is being built. Raises SchemaBuilderError for an empty name or a duplicate."""
     if not name:
-        raise SchemaBuilderError("fieldName cannot be null.")
+        raise SchemaBuilderError(UNNAMED)
     if name in fields:
         raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
     fields[name] = schema
