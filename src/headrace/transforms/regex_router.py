@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from headrace.config import Importance, Type, option
@@ -12,7 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_lineage import Influence, RecordLineage
 from headrace.values.record import ConnectRecord
-from headrace.values.sql import call, lit
+from headrace.values.sql import call, case, lit
 
 
 @plugin("org.apache.kafka.connect.transforms.RegexRouter", Kind.TRANSFORMATION)
@@ -38,8 +37,11 @@ class RegexRouter(Transformation):
         """Rename the topic; a replacement that names a group which does not exist fails the record, as in Kafka."""
         context = record.context
         topic = context.scope.bind(call("headrace_regex_replace", record.topic, lit(self.regex), lit(self.replacement)))
-        message, java_class = _replacement_error(self.replacement)
-        context.fail(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", lit(message), java_class)
+        given = call("headrace_regex_problem", record.topic, lit(self.regex), lit(self.replacement))
+        problem = context.scope.bind(case([(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", given)]))
+        for java_class in ("java.lang.IllegalArgumentException", "java.lang.IndexOutOfBoundsException"):
+            start = f"{java_class}: "
+            context.fail(f"startswith({problem}, {lit(start)})", f"substring({problem}, {len(start) + 1})", java_class)
         return replace(record, topic=topic)
 
 

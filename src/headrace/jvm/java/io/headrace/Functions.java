@@ -63,9 +63,10 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_decimal_long", Numbers.class, "decimalLong", number);
         define(target, "headrace_regex_matches", Regex.class, "matches", DataTypes.BooleanType);
         define(target, "headrace_regex_replace", Regex.class, "replace", text);
+        define(target, "headrace_regex_problem", Regex.class, "problem", text);
         define(target, "headrace_header_text", Headers.class, "ofNested", text);
-        define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
         define(target, "headrace_header_text_of", HeaderText.class, "of", text);
+        define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
             new Gate.Builder()));
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
@@ -80,8 +81,8 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_double_long", Numbers.class, "doubleLong", number);
         define(target, "headrace_encode", JsonText.class, "encode", DataTypes.BinaryType);
         define(target, "headrace_decode", JsonText.class, "decode", text);
-        define(target, "headrace_lines", Lines.class, "of", Lines.TYPE);
         define(target, "headrace_is_charset", JsonText.class, "isCharset", DataTypes.BooleanType);
+        define(target, "headrace_lines", Lines.class, "of", Lines.TYPE);
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);

@@ -26,6 +26,17 @@ public final class Regex {
         return result.matches ? result.replaced : text;
     }
 
+    /** Why `replace` gives null: the class of Java's exception, a colon and its message. */
+    public static UTF8String problem(UTF8String text, UTF8String pattern, UTF8String replacement) {
+        Matcher matcher = ((Results) PATTERNS.get(pattern)).pattern.matcher(text.toString());
+        try {
+            matcher.replaceFirst(replacement.toString());
+            return null;
+        } catch (RuntimeException e) {
+            return UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
+        }
+    }
+
     /** The last results of one pattern, by the hash of the text. Threads may overwrite each other's, which are immutable. */
     private static final class Results {
         private static final int PLACES = 16;
