@@ -90,6 +90,13 @@ def test_null_is_no_schema():
     ('{"type":"struct","fields":[null]}', "Struct schema's field name not specified properly"),
     ('{"type":"struct","fields":[{"type":"x","field":"a"}]}', "Unknown schema type: x"),
     ('{"type":"int32","parameters":{"a":1}}', "Schema parameter a must be a string"),
+    ('{"type":"int32","default":null}', "Invalid null value for required INT32 field"),
+    ('{"type":"bytes","default":"$"}', "Invalid bytes field"),
+    (f'{{"type":"int32","name":"{DATE}","default":"x"}}',
+     "Invalid type for Date, underlying representation should be integer but was STRING"),
+    (f'{{"type":"int32","name":"{TIME}","default":-5}}',
+     "Time values must use number of milliseconds greater than 0 and less than 86400000"),
+    (f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"x"}},"default":"MDk="}}', "Invalid bytes for Decimal field"),
 ])  # fmt: skip
 def test_what_is_no_schema_is_refused_in_the_words_of_kafka(text, message):
     with pytest.raises(DataError) as e:
@@ -119,7 +126,10 @@ def test_attributes_of_another_type_are_left_out():
     ('{"type":"int64","default":9223372036854775808}', -(2**63)),
     ('{"type":"double","default":"x"}', 0.0),
     ('{"type":"boolean","default":1}', False),
-    ('{"type":"int32","default":null}', None),
+    ('{"type":"int32","optional":true,"default":null}', None),
+    ('{"type":"string","optional":true,"default":5}', None),
+    ('{"type":"float","default":3.14159265358979}', 3.1415927),
+    ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
 ])  # fmt: skip
 def test_a_default_becomes_what_jackson_makes_of_it(text, default):
     schema = parse(text)
@@ -136,3 +146,17 @@ def test_a_field_is_added_once():
     with pytest.raises(SchemaBuilderError, match="duplication a"):
         add_field(fields, "a", Schema("string"))
     assert fields == {"a": Schema("int8")}
+
+
+@pytest.mark.parametrize(("parameters", "scale", "problem"), [
+    ({"scale": "+2"}, 2, None),
+    ({"scale": "-2147483648"}, -(2**31), None),
+    ({"scale": "x"}, 0, "Invalid scale parameter found in Decimal schema: "),
+    ({"scale": "1_0"}, 0, "Invalid scale parameter found in Decimal schema: "),
+    ({"scale": "2147483648"}, 0, "Invalid scale parameter found in Decimal schema: "),
+    ({"precision": "5"}, 0, "Invalid Decimal schema: scale parameter not found."),
+    (None, 0, "Invalid Decimal schema: scale parameter not found."),
+])  # fmt: skip
+def test_a_scale_is_what_java_reads_as_an_int(parameters, scale, problem):
+    schema = Schema("bytes", name=DECIMAL, parameters=parameters)
+    assert (schema.scale, schema.scale_problem) == (scale, problem)

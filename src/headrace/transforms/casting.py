@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from math import isnan
 from typing import Any
 
 from headrace.values import kinds
@@ -153,14 +155,28 @@ def _default(schema: Schema, target: str) -> Any:
         if kind in ("bytes", "decimal"):
             return value if kind == "bytes" else _evaluated(constant(schema))
         return _java_text(value)
+    if schema.name == DECIMAL:
+        unscaled = int.from_bytes(base64.b64decode(value), signed=True) if isinstance(value, str) else None
+        value = float(value if unscaled is None else unscaled / 10**schema.scale)
+        value = value if target in ("float32", "float64") else int(value)
     if target == "boolean":
-        return value.lower() == "true" if isinstance(value, str) else bool(value)
-    if schema.name == DECIMAL and isinstance(value, str):
-        value = float(int.from_bytes(base64.b64decode(value), signed=True)) / 10**schema.scale
+        return value.lower() == "true" if isinstance(value, str) else _java_long(value, 64) != 0
     if target in ("float32", "float64"):
         return float(value)
-    number, bits = int(float(value)) if isinstance(value, float) else int(value), kinds.BITS[target]
-    return (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+    bits = kinds.BITS[target]
+    number = int(value) if isinstance(value, str) else _java_long(value, bits)
+    wrapped = (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+    if isinstance(value, str) and not (re.fullmatch(r"[+-]?\d+", value) and wrapped == number):
+        raise ValueError(value)
+    return wrapped
+
+
+def _java_long(value: float, bits: int) -> int:
+    """The whole part of a number. That of a float is an int64 or, for narrower types, an int32 at most, as in a Java cast."""
+    if not isinstance(value, float):
+        return int(value)
+    most = 2 ** (63 if bits == 64 else 31)
+    return 0 if isnan(value) else int(max(float(-most), min(value, float(most)))) - (value >= most)
 
 
 def _java_text(value: Any) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -17,15 +19,16 @@ _JSON_NAMES = {"float32": "float", "float64": "double"}
 _FROM_JSON = {_JSON_NAMES.get(t, t): t for t in TYPES}
 _LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_LOGICAL + name for name in ("Decimal", "Date", "Time", "Timestamp"))
+_FLOAT32_DIGITS = 9
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
-
-class SchemaBuilderError(ConnectError):
-    """A schema has an invalid field or default."""
 
 UNNAMED = "fieldName cannot be null."
 """What Kafka's SchemaBuilder says of a field with an empty name."""
 
+
+class SchemaBuilderError(ConnectError):
+    """A schema has an invalid field or default."""
 
     java_class = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
@@ -162,8 +165,7 @@ def _schema(node: Any) -> Schema | None:
         parameters=_parameters(node.get("parameters")),
         **nested,
     )
-    default = node.get("default")
-    return schema if default is None else schema.same_but(default=_default(schema, default))
+    return schema.same_but(default=_default(schema, node["default"])) if "default" in node else schema
 
 
 def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
@@ -212,16 +214,76 @@ def _parameters(node: Any) -> dict[str, str] | None:
 
 
 def _default(schema: Schema, value: Any) -> Any:
+    """A default as Kafka reads it, like a payload: what does not fit becomes zero, empty or null, or is an error."""
+    if value is None:
+        if schema.optional:
+            return None
+        raise DataError(f"Invalid null value for required {schema.type.upper()} field")
     if schema.type == "struct":
         raise SchemaBuilderError("Invalid default value")
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if schema.logical:
+        return _logical_default(schema, value, is_number)
     if schema.type in _BITS:
         bits = _BITS[schema.type]
         return (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
     if schema.type in ("float32", "float64"):
-        return float(value) if is_number else 0.0
+        number = float(value) if is_number else 0.0
+        return _float32(number) if schema.type == "float32" else number
     if schema.type == "boolean":
         return value is True
-    if schema.type in ("string", "bytes") and schema.logical != DECIMAL and not isinstance(value, str):
+    if schema.type in ("string", "bytes") and not isinstance(value, str):
+        if schema.optional:
+            return None
         raise SchemaBuilderError("Invalid default value")
+    if schema.type == "bytes" and not _is_base64(str(value)):
+        raise DataError("Invalid bytes field")
     return value
+
+
+def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
+    assert schema.name is not None
+    name = schema.name.rpartition(".")[2]
+    if schema.logical == DECIMAL:
+        if not is_number and not isinstance(value, str):
+            raise DataError(
+                f"Invalid type for {name}, underlying representation should be numeric or bytes but was {_node(value)}"
+            )
+        if isinstance(value, str) and not _is_base64(value):
+            raise DataError("Invalid bytes field")
+        if isinstance(value, str) and (schema.scale_problem or not value):
+            raise DataError("Invalid bytes for Decimal field")
+        return value
+    if not is_number or isinstance(value, float) or (schema.type == "int32" and not -(2**31) <= value < 2**31):
+        kind = "integer" if schema.type == "int32" else "integral"
+        raise DataError(f"Invalid type for {name}, underlying representation should be {kind} but was {_node(value)}")
+    if schema.logical == TIME and not 0 <= value <= 86_400_000:
+        raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
+    return value
+
+
+def _node(value: Any) -> str:
+    """Jackson's name of the type of a JSON value."""
+    names = {bool: "BOOLEAN", int: "NUMBER", float: "NUMBER", str: "STRING", list: "ARRAY", dict: "OBJECT"}
+    return names[type(value)]
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        return bool(base64.b64decode(text, validate=True)) or not text
+    except ValueError:
+        return False
+
+
+def _float32(number: float) -> float:
+    """A default that is no 32-bit float and has more digits than Java writes of one: the nearest, in its fewest digits."""
+    if len(Decimal(repr(number)).as_tuple().digits) <= _FLOAT32_DIGITS:
+        return number
+    try:
+        nearest = struct.pack("f", number)
+    except OverflowError:
+        return number
+    if struct.unpack("f", nearest)[0] == number:
+        return number
+    fewest = (float(f"{number:.{digits}g}") for digits in range(1, _FLOAT32_DIGITS + 1))
+    return next(short for short in fewest if struct.pack("f", short) == nearest)
