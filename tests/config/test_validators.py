@@ -71,6 +71,7 @@ def test_a_bad_value_is_refused_in_kafkas_words(validator, value, message):
         (NonEmptyString(), None),
         (NonEmptyStringWithoutControlChars(), " "),
         (Regex(), "x++(?<n>a)"),
+        (Regex(in_java=True), "(?<=eu|asia)-.*"),
         (Lambda(lambda _n, _v: None, "anything"), object()),
     ],
 )

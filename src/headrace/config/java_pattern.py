@@ -32,17 +32,22 @@ class JavaRegexError(ValueError):
         super().__init__(f"{why}{near}\n{pattern}{caret}")
 
 
+class PythonRegexError(JavaRegexError):
+    """A pattern that Java takes, and Python cannot do: a look-behind of several widths, for example."""
+
+
 @lru_cache(maxsize=512)
 def java_regex(pattern: str) -> re.Pattern[str]:
     """Compile a Java regular expression; use `.fullmatch` for Java's `matches()`, `.search` for its `find()`.
 
-    pattern: the Java syntax. Raises JavaRegexError, in Java's words, if Java refuses it, and for what Python cannot do.
+    pattern: the Java syntax. Raises JavaRegexError, in Java's words, if Java refuses it, and PythonRegexError for what Python
+    cannot do.
     """
     translated = _Parser(pattern).whole()
     try:
         return re.compile(translated, re.ASCII)
     except (re.error, OverflowError) as error:
-        raise JavaRegexError(f"This pattern cannot be used in headrace: {error}", pattern, -1) from None
+        raise PythonRegexError(f"This pattern cannot be used in headrace: {error}", pattern, -1) from None
 
 
 class _PatternReader:

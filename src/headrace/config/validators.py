@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.java_pattern import JavaRegexError, PythonRegexError, java_regex
 from headrace.config.types import invalid, java_text
 from headrace.errors import ConfigError
 
@@ -209,6 +209,10 @@ class Lambda:
 class Regex:
     """A Java regular expression, or a list of them (Kafka's RegexValidator)."""
 
+    def __init__(self, in_java: bool = False) -> None:
+        """in_java: Java matches with it, so what only Python cannot do is no problem."""
+        self._in_java = in_java
+
     def __call__(self, name: str, value: Any) -> None:
         """Raise ConfigError for null and for a pattern that Java would refuse."""
         for pattern in value if isinstance(value, list) else [value]:
@@ -216,6 +220,9 @@ class Regex:
                 raise invalid(name, None, "Invalid regex: there is no pattern")
             try:
                 java_regex(pattern)
+            except PythonRegexError as error:
+                if not self._in_java:
+                    raise invalid(name, pattern, f"Invalid regex: {error}") from None
             except JavaRegexError as error:
                 raise invalid(name, pattern, f"Invalid regex: {error}") from None
 

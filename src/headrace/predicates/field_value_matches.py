@@ -21,7 +21,7 @@ from headrace.values.value import Case, Value, only_when
 
 def _regex(name: str, value: str | None) -> None:
     if value is not None:
-        Regex()(name, value)
+        Regex(in_java=True)(name, value)
 
 
 @plugin("headrace.predicates.FieldValueMatches", Kind.PREDICATE)

@@ -27,7 +27,7 @@ class TopicNameMatches(Predicate):
     pattern: str = option(
         "pattern",
         Type.STRING,
-        validator=All(NonEmptyString(), Regex()),
+        validator=All(NonEmptyString(), Regex(in_java=True)),
         doc="A Java regular expression for matching against the name of a record's topic.",
     )
 

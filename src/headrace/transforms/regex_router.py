@@ -25,7 +25,11 @@ class RegexRouter(Transformation):
     routes = "by topic"
 
     regex: str = option(
-        "regex", Type.STRING, validator=Regex(), importance=Importance.HIGH, doc="Regular expression to use for matching."
+        "regex",
+        Type.STRING,
+        validator=Regex(in_java=True),
+        importance=Importance.HIGH,
+        doc="Regular expression to use for matching.",
     )
     replacement: str = option("replacement", Type.STRING, importance=Importance.HIGH, doc="Replacement string.")
 
@@ -43,21 +47,3 @@ class RegexRouter(Transformation):
             start = f"{java_class}: "
             context.fail(f"startswith({problem}, {lit(start)})", f"substring({problem}, {len(start) + 1})", java_class)
         return replace(record, topic=topic)
-
-
-def _replacement_error(replacement: str) -> tuple[str, str]:
-    """The message and the class of Java's exception for an invalid replacement."""
-    at = 0
-    while at < len(replacement):
-        if replacement[at] == "\\":
-            if at == len(replacement) - 1:
-                return "character to be escaped is missing", "java.lang.IllegalArgumentException"
-            at += 1
-        at += 1
-    named = re.search(r"\$\{(\w+)\}", replacement)
-    if named:
-        return f"No group with name {{{named[1]}}}", "java.lang.IllegalArgumentException"
-    numbered = re.findall(r"\$(\d)", replacement)
-    if numbered:
-        return f"No group {max(numbered)}", "java.lang.IndexOutOfBoundsException"
-    return "Illegal group reference", "java.lang.IllegalArgumentException"
