@@ -45,5 +45,5 @@ class RegexRouter(Transformation):
         problem = context.scope.bind(case([(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", given)]))
         for java_class in ("java.lang.IllegalArgumentException", "java.lang.IndexOutOfBoundsException"):
             start = f"{java_class}: "
-            context.fail(f"startswith({problem}, {lit(start)})", f"substring({problem}, {len(start) + 1})", java_class)
+            context.fail(f"startswith({problem}, {lit(start)})", call("substring", problem, str(len(start) + 1)), java_class)
         return replace(record, topic=topic)
