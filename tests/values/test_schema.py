@@ -91,6 +91,7 @@ def test_null_is_no_schema():
     ('{"type":"struct","fields":[{"type":"x","field":"a"}]}', "Unknown schema type: x"),
     ('{"type":"int32","parameters":{"a":1}}', "Schema parameter a must be a string"),
     ('{"type":"int32","default":null}', "Invalid null value for required INT32 field"),
+    ('{"type":"array","items":{"type":"int32"},"default":[null]}', "Invalid null value for required INT32 field"),
     ('{"type":"bytes","default":"$"}', "Invalid bytes field"),
     (f'{{"type":"int32","name":"{DATE}","default":"x"}}',
      "Invalid type for Date, underlying representation should be integer but was STRING"),
@@ -128,6 +129,9 @@ def test_attributes_of_another_type_are_left_out():
     ('{"type":"boolean","default":1}', False),
     ('{"type":"int32","optional":true,"default":null}', None),
     ('{"type":"string","optional":true,"default":5}', None),
+    ('{"type":"array","items":{"type":"int32"},"default":[1,300.5]}', [1, 300]),
+    ('{"type":"array","items":{"type":"int32"},"default":5}', []),
+    ('{"type":"map","keys":{"type":"string"},"values":{"type":"int8"},"default":{"a":300}}', {"a": 44}),
     ('{"type":"float","default":3.14159265358979}', 3.1415927),
     ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
 ])  # fmt: skip

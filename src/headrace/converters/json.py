@@ -138,7 +138,8 @@ _RECURSIVE = (
 
 def written(context: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
     """The binary of a value as JSON."""
-    writer = JsonWriter(context, config.replace_null_with_default, config.decimal_format == "NUMERIC")
+    numeric = config.decimal_format == "NUMERIC"
+    writer = JsonWriter(context, config.replace_null_with_default, numeric)
     branches = []
     for a in value:
         if a.value.kind == "null" and a.value.schema is None:
@@ -147,7 +148,7 @@ def written(context: CompileContext, value: Value, config: JsonConverterConfig) 
         if config.schemas_enable:
             if is_recursive(a.value):
                 context.fail(a.when, lit(_RECURSIVE))
-            text = concat(lit('{"schema":'), schema_text(a.value), lit(',"payload":'), text, lit("}"))
+            text = concat(lit('{"schema":'), schema_text(a.value, numeric=numeric), lit(',"payload":'), text, lit("}"))
         branches.append((a.when, text))
     return f"cast(string({case(branches)}) as binary)"
 

@@ -238,7 +238,18 @@ def _default(schema: Schema, value: Any) -> Any:
         raise SchemaBuilderError("Invalid default value")
     if schema.type == "bytes" and not _is_base64(str(value)):
         raise DataError("Invalid bytes field")
+    if schema.type == "array":
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return [_part_of_default(schema.items, item) for item in inside]
+    if schema.type == "map" and isinstance(value, dict):
+        return {name: _part_of_default(schema.values, item) for name, item in value.items()}
     return value
+
+
+def _part_of_default(schema: Schema | None, value: Any) -> Any:
+    if schema is None or schema.type == "struct":
+        return value
+    return schema.default if value is None and schema.default is not None else _default(schema, value)
 
 
 def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:

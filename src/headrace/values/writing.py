@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
+from decimal import Decimal
+from typing import Any
 
 from headrace.errors import DataError
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.schema import DATE, Schema
+from headrace.values.schema import DATE, DECIMAL, Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, all_of, base64_text, call, case, concat, epoch_days, lit
 from headrace.values.value import OpenStruct, TypedValue, Value, present
@@ -45,7 +48,7 @@ class JsonWriter:
         text, schema = self.fragment(typed, typed.sql, when), typed.schema
         null = f"({typed.sql} IS NULL)"
         if schema.default is not None and self._replace:
-            return case([(null, lit(json_default(schema)))], text)
+            return case([(null, lit(json_default(with_numbers(schema) if self._numeric else schema)))], text)
         if not schema.optional:
             self._required(all_of(when, null))
         return call("coalesce", text, lit("null"))
@@ -77,7 +80,8 @@ class JsonWriter:
         if kind == "decimal" and typed.schema:
             return self._decimal(typed.schema, sql, when)
         if kind in kinds.NESTED and self._numeric and typed.schema and typed.schema.holds_decimals:
-            return call("headrace_json_normal", sql, lit(typed.schema.text()), lit("nd" if self._replace else "n")) + ".value"
+            schema = lit(with_numbers(typed.schema).text())
+            return call("headrace_json_normal", sql, schema, lit("nd" if self._replace else "n")) + ".value"
         return sql
 
     def _decimal(self, schema: Schema, sql: Sql, when: Sql | None) -> Sql:
@@ -140,6 +144,18 @@ def json_default(schema: Schema) -> str:
     return json.dumps(schema.default, ensure_ascii=False, separators=(",", ":"))
 
 
+def with_numbers(schema: Schema) -> Schema:
+    """The schema with the defaults of its Decimals as numbers (`decimal.format=NUMERIC`), which may be base64."""
+    if not schema.holds_decimals:
+        return schema
+    parts = ((name, getattr(schema, name)) for name in ("items", "keys", "values"))
+    changes: dict[str, Any] = {name: with_numbers(part) for name, part in parts if part is not None}
+    if schema.logical == DECIMAL and isinstance(schema.default, str):
+        unscaled = int.from_bytes(b64decode(schema.default), signed=True)
+        changes["default"] = float(Decimal(unscaled).scaleb(-schema.scale)) if schema.scale > 0 else unscaled * 10**-schema.scale
+    return schema.same_but(fields={name: with_numbers(part) for name, part in schema.fields.items()}, **changes)
+
+
 def is_recursive(value: TypedValue) -> bool:
     """Whether its schema, or one of its possible schemas, is recursive."""
     if value.opened is not None:
@@ -147,17 +163,21 @@ def is_recursive(value: TypedValue) -> bool:
     return value.schema is not None and value.schema.is_recursive
 
 
-def schema_text(value: TypedValue, field: str | None = None) -> Sql:
-    """The JSON text of the schema of one alternative."""
+def schema_text(value: TypedValue, field: str | None = None, numeric: bool = False) -> Sql:
+    """The JSON text of the schema of one alternative; numeric: the defaults of its decimals are numbers."""
+
+    def text(schema: Schema) -> str:
+        return (with_numbers(schema) if numeric else schema).text(field)
+
     if value.opened is None or value.opened.schema is None:
-        return lit("null" if value.schema is None else value.schema.text(field))
+        return lit("null" if value.schema is None else text(value.schema))
     schema = value.opened.struct_schema()
     if schema is not None:
-        return lit(schema.text(field))
+        return lit(text(schema))
     head, tail = value.opened.schema.same_but(fields={}).text(field).split('"fields":[]', 1)
-    parts = [_field_schema(name, v) for name, v in value.opened.fields.items()]
+    parts = [_field_schema(name, v, numeric) for name, v in value.opened.fields.items()]
     return concat(lit(head + '"fields":['), call("concat_ws", lit(","), *parts), lit("]" + tail))
 
 
-def _field_schema(name: str, value: Value) -> Sql:
-    return case([(a.when, schema_text(a.value, name)) for a in value])
+def _field_schema(name: str, value: Value, numeric: bool) -> Sql:
+    return case([(a.when, schema_text(a.value, name, numeric)) for a in value])
