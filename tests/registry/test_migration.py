@@ -10,7 +10,7 @@ import pytest
 
 from headrace.errors import ConfigError
 from headrace.registry.settings import RegistrySettings, registry_settings
-from headrace.runtime.plan import converter
+from headrace.runtime.plan import converters
 from headrace.runtime.worker_config import WorkerConfig
 from tests.registry.test_options import AVRO, JSON_SCHEMA, PROTOBUF
 
@@ -42,7 +42,7 @@ DATABASE = {  # of change events
 
 
 def made(connector: dict[str, str], worker: dict[str, str] = PLAIN_WORKER) -> tuple[Any, RegistrySettings]:
-    registered_converter: Any = converter("value.converter", connector, WorkerConfig(worker))
+    registered_converter: Any = converters(connector, WorkerConfig(worker)).value
     return registered_converter, registry_settings(registered_converter)
 
 

@@ -42,7 +42,7 @@ def test_without_transforms_the_connectors_converters_make_the_bytes():
     plan, conversion = polled({"value.converter": "JsonConverter", "value.converter.schemas.enable": "false"})
     assert conversion.key == {"class": STRING, "location": None, "props": {}}
     assert conversion.value["props"] == {"schemas.enable": "false"}
-    assert type(plan.value_converter).__name__ == "ByteArrayConverter"
+    assert type(plan.converters.value).__name__ == "ByteArrayConverter"
     assert plan.source_value_converter is None
 
 
@@ -62,7 +62,7 @@ def test_what_follows_one_of_headraces_own_is_compiled_from_json_with_schemas():
     assert aliases(conversion) == ["k"]
     assert [stage.alias for stage in plan.stages] == ["o", "l"]
     assert conversion.value["props"] == {"schemas.enable": "true"}
-    assert type(plan.value_converter).__name__ == "StringConverter"
+    assert type(plan.converters.value).__name__ == "StringConverter"
 
 
 def test_where_errors_are_tolerated_kafkas_own_are_compiled_so_that_dead_letters_have_their_records():

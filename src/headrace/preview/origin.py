@@ -23,7 +23,7 @@ from headrace.connectors.mirror.source_task import PROVENANCE
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.preview.records import RawRecord
 from headrace.runtime import plugin_instances
-from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
+from headrace.runtime.plan import client_settings, converters, plan_source_task
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import TopicCreation
@@ -85,9 +85,8 @@ def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> PreviewPl
     """
     settings = connector_settings(config, connector.plugin_kind)
     if isinstance(settings, SinkConnectorConfig):
-        key, value = (converter(option, config, worker) for option in ("key.converter", "value.converter"))
-        converters = Converters(key, value, header_converter(config, worker))
-        return PreviewPlan(_sink(settings, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
+        both = converters(config, worker)
+        return PreviewPlan(_sink(settings, worker), True, tuple(stages(config)), both, both, tolerance(settings))
     task = plan_source_task(settings.name, 0, settings, config, worker)
     origin = _source(connector, config)
     reading = Readers(

@@ -62,8 +62,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     as_bytes = replace(
         plan,
         stages=(),
-        key_converter=ByteArrayConverter({}, True),
-        value_converter=ByteArrayConverter({}, False),
+        converters=replace(plan.converters, key=ByteArrayConverter({}, True), value=ByteArrayConverter({}, False)),
         source_key_converter=None,
         source_value_converter=None,
     )
@@ -80,10 +79,8 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
     in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
     if worker.exactly_once_enabled or plan.tolerance.dead_letters or config.get(RULES.name) or not in_java:
         return None
-    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
-    stages = [_stage(stage, config) for stage in plan.stages]
-    conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
-    return conversion, HostedClients(_settings_of(config, *_SOURCE_SETTINGS), plan.producer, plan.admin)
+    clients = HostedClients(_settings_of(config, *_SOURCE_SETTINGS), plan.producer, plan.admin)
+    return _conversion(plan, converters, config), clients
 
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients]:
@@ -94,10 +91,7 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     defaults = {option: worker.originals.get(option) or "" for option in ("key.converter", "value.converter")}
     for _, error in refused(config, {**defaults, "header.converter": worker.header_converter}):
         raise error
-    converters = _converters(config, worker, in_java_sink)
-    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
-    stages = [_stage(stage, config) for stage in plan.stages]
-    conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
+    conversion = _conversion(plan, _converters(config, worker, in_java_sink), config)
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     settings = _settings_of(config, *_SINK_SETTINGS)
     return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
@@ -106,6 +100,13 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
 def converters_of(task: object) -> Used | None:
     """Returns the class to use for a converter that is named, for the plan of a sink task; None: that class."""
     return in_java_sink if isinstance(task, HostedTask) else None
+
+
+def _conversion(plan: TaskPlan | SinkPlan, converters: tuple[dict[str, Any], ...], config: Props) -> Conversion:
+    """The conversion by Kafka Connect's own classes alone. converters: of keys, values and headers."""
+    key, value, header = converters
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
+    return Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages], secrets=secrets, heap=heap(config))
 
 
 def _runs_in_host(stage: Stage) -> bool:

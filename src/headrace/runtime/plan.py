@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headrace.config.prefixes import under
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.base import Props
-from headrace.converters.base import Converter, HeaderConverter, Used, load, load_header
+from headrace.converters.base import Converter, Used, load, load_header
 from headrace.errors import ConfigError
 from headrace.kafka.client_settings import overrides
 from headrace.runtime import plugin_instances
@@ -43,10 +43,8 @@ class TaskPlan:
     """`producer`, `admin`: Java client settings for the destination."""
     creation: TopicCreation | None
     """The rules for new topics; None if Connect creates no topics for this connector."""
-    key_converter: Converter
-    value_converter: Converter
-    header_converter: HeaderConverter
-    """`key_converter`, `value_converter`, `header_converter`: of written records."""
+    converters: Converters
+    """The converters of written records."""
     source_key_converter: Converter | None
     source_value_converter: Converter | None
     """`source_key_converter`, `source_value_converter`: of bytes that are read; None: they stay bytes."""
@@ -58,15 +56,10 @@ class TaskPlan:
     """The topic for data losses of the source."""
 
     @property
-    def converters(self) -> Converters:
-        """The converters of written records."""
-        return Converters(self.key_converter, self.value_converter, self.header_converter)
-
-    @property
     def all_converters(self) -> list[object]:
         """The converters of read and written records."""
-        read = self.source_key_converter, self.source_value_converter
-        return [self.key_converter, self.value_converter, self.header_converter, *read]
+        written = self.converters
+        return [written.key, written.value, written.header, self.source_key_converter, self.source_value_converter]
 
 
 def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, props: Props, worker: WorkerConfig) -> TaskPlan:
@@ -83,9 +76,7 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
         producer=PRODUCER | clients,
         admin=client_settings(f"connector-adminclient-{name}-{task}", "admin", config, worker),
         creation=topic_creation(config, worker.topic_creation_enable),
-        key_converter=converter("key.converter", config, worker),
-        value_converter=converter("value.converter", config, worker),
-        header_converter=header_converter(config, worker),
+        converters=converters(config, worker),
         source_key_converter=_source_converter("source.key.converter", config),
         source_value_converter=_source_converter("source.value.converter", config),
         stages=tuple(stages(config)),
@@ -106,19 +97,14 @@ def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConf
     return {"client.id": client_id} | worker.client_props(kind) | overrides(config, kind)
 
 
-def converter(option: str, config: Props, worker: WorkerConfig, used: Used | None = None) -> Converter:
-    """The converter of this option (`key.converter`, `value.converter`).
+def converters(config: Props, worker: WorkerConfig, used: Used | None = None) -> Converters:
+    """The converters of `key.converter`, `value.converter` and `header.converter`.
 
     If the connector names one, only the connector's settings apply to it; else the worker's do. used: returns the class to use
-    for the one that is named. Raises ConfigError.
+    for one that is named. Raises ConfigError.
     """
-    name, settings = converter_settings(option, config, worker)
-    return load(name, settings, option == "key.converter", used)
-
-
-def header_converter(config: Props, worker: WorkerConfig, used: Used | None = None) -> HeaderConverter:
-    """The converter of `header.converter`; used: as of `converter`. Raises ConfigError."""
-    return load_header(*converter_settings("header.converter", config, worker), used)
+    key, value, header = (converter_settings(f"{part}.converter", config, worker) for part in ("key", "value", "header"))
+    return Converters(load(*key, True, used), load(*value, False, used), load_header(*header, used))
 
 
 def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tuple[str, dict[str, str]]:

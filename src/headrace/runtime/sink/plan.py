@@ -12,7 +12,7 @@ from headrace.connectors.base import Props, TaskContext
 from headrace.converters.base import Used
 from headrace.errors import ConfigError
 from headrace.runtime import plugin_instances
-from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converter, header_converter
+from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converters
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.topic_writer import PRODUCER
@@ -91,11 +91,7 @@ def plan_sink_task(
         reset=_reset(consumer["auto.offset.reset"]),
         check_interval_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
         batch_records=_number("max.poll.records", consumer, 0) or None,
-        converters=Converters(
-            converter("key.converter", config, worker, used),
-            converter("value.converter", config, worker, used),
-            header_converter(config, worker, used),
-        ),
+        converters=converters(config, worker, used),
         stages=tuple(stages(config)),
         tolerance=tolerance(settings),
     )
