@@ -17,6 +17,23 @@ Record = tuple[str, bytes, bytes | None]
 """Topic, key, value."""
 
 
+class DeliveryReports:
+    """The delivery reports of one write."""
+
+    def __init__(self) -> None:
+        self.errors: list[KafkaError] = []
+        self.ends: dict[int, int] = {}
+        """Partition → the offset after its last record."""
+
+    def add(self, error: KafkaError | None, message: Message) -> None:
+        """Add a report: `on_delivery` of a producer."""
+        if error is not None:
+            self.errors.append(error)
+        else:
+            partition = message.partition() or 0
+            self.ends[partition] = max(self.ends.get(partition, 0), (message.offset() or 0) + 1)
+
+
 class PlainWriter:
     """Writes records and commits offsets of groups. Not thread-safe."""
 
@@ -32,24 +49,15 @@ class PlainWriter:
         deadline: of the monotonic clock. Raises KafkaException, RetriableKafkaFailure after the deadline: they may be written
         nevertheless.
         """
-        failed: list[KafkaError] = []
-        ends: dict[int, int] = {}
-
-        def delivered(error: KafkaError | None, message: Message) -> None:
-            if error is not None:
-                failed.append(error)
-            else:
-                partition = message.partition() or 0
-                ends[partition] = max(ends.get(partition, 0), (message.offset() or 0) + 1)
-
+        reports = DeliveryReports()
         for topic, key, value in records:
-            self._producer.produce(topic, value, key, on_delivery=delivered)
+            self._producer.produce(topic, value, key, on_delivery=reports.add)
         waiting = self._producer.flush(max(deadline - time.monotonic(), 0.1))
-        if failed:
-            raise KafkaException(failed[0])
+        if reports.errors:
+            raise KafkaException(reports.errors[0])
         if waiting:
             raise timed_out(f"{waiting} records were not acknowledged in time.")
-        return ends
+        return reports.ends
 
     def commit(self, offsets: Mapping[str, Mapping[tuple[str, int], int]], deadline: float) -> None:
         """Set committed offsets of groups. Raises KafkaFailure."""

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaException, Producer
 
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure
-from headrace.kafka.plain_writer import PlainWriter
+from headrace.kafka.plain_writer import DeliveryReports, PlainWriter
 
 Entry = tuple[bytes, bytes | None]
 
@@ -89,25 +89,15 @@ class TransactionalWriter:
         return ends
 
     def _transaction(self, producer: Producer, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        deadline = time.monotonic() + timeout_s
-        ends: dict[int, int] = {}
-        failed: list[KafkaError] = []
-
-        def delivered(error: KafkaError | None, message: Message) -> None:
-            if error is not None:
-                failed.append(error)
-            else:
-                partition = message.partition() or 0
-                ends[partition] = max(ends.get(partition, 0), (message.offset() or 0) + 1)
-
+        deadline, reports = time.monotonic() + timeout_s, DeliveryReports()
         producer.begin_transaction()
         for key, value in entries:
-            producer.produce(self._topic, value, key, on_delivery=delivered)
+            producer.produce(self._topic, value, key, on_delivery=reports.add)
         try:
             producer.commit_transaction(max(deadline - time.monotonic(), 0.1))
         except KafkaException as error:
-            raise KafkaException(failed[0]) if failed else error from None
-        return ends
+            raise KafkaException(reports.errors[0]) if reports.errors else error from None
+        return reports.ends
 
     def _relinquish(self) -> None:
         """Drop the producer; an open transaction is aborted by its successor, or by its time-out."""
