@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from headrace.errors import ArgumentError
 from headrace.streams import cogrouped
 from headrace.streams.aggregation import Grouping, aggregate
 from headrace.streams.flow import StreamFlow
 from headrace.streams.materialized import Materialized
-from headrace.streams.operations import Count, EmitStrategy, Fold, Function, Reduce
+from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Function, Reduce
 from headrace.streams.options import Grouped, Named, take
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 
@@ -55,25 +55,33 @@ class KGroupedStream:
         return TimeWindowedKStream(self.grouping, windows)
 
 
-class TimeWindowedKStream:
-    """A stream grouped by key and window."""
+Kind = TypeVar("Kind", bound="Windows | SessionWindows")
 
-    def __init__(self, grouping: Grouping, windows: Windows, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
+
+class _WindowedStream(Generic[Kind]):
+    """What streams grouped by key and window, and by key and session, have in common."""
+
+    def __init__(self, grouping: Grouping, windows: Kind, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
         self._grouping, self._windows, self._emit = grouping, windows, emit
 
     def count(self, *options: Options, **keywords: Options) -> KTable:
-        """The number of records of each key in each window."""
-        return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
+        """The number of records of each key in each window, or of each session."""
+        return self._aggregate(Count(), options, keywords)
 
     def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
-        """One value per key and window, reduced two at a time."""
-        return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
+        """One value per key and window, or per session, reduced two at a time."""
+        return self._aggregate(Reduce(reducer), options, keywords)
+
+    def _aggregate(self, aggregation: Aggregation, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
+        return aggregate(self._grouping, aggregation, _named_and_materialized(options, keywords), self._windows, self._emit)
+
+
+class TimeWindowedKStream(_WindowedStream[Windows]):
+    """A stream grouped by key and window."""
 
     def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
         """One value per key and window, beginning with the initializer's."""
-        return aggregate(
-            self._grouping, Fold(initializer, aggregator), _named_and_materialized(options, keywords), self._windows, self._emit
-        )
+        return self._aggregate(Fold(initializer, aggregator), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> TimeWindowedKStream:
         """When to pass on results. Raises ArgumentError for a window that never closes."""
@@ -82,26 +90,14 @@ class TimeWindowedKStream:
         return TimeWindowedKStream(self._grouping, self._windows, emit_strategy)
 
 
-class SessionWindowedKStream:
+class SessionWindowedKStream(_WindowedStream[SessionWindows]):
     """A stream grouped by key and session."""
-
-    def __init__(self, grouping: Grouping, windows: SessionWindows, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
-        self._grouping, self._windows, self._emit = grouping, windows, emit
-
-    def count(self, *options: Options, **keywords: Options) -> KTable:
-        """The number of records of each session."""
-        return aggregate(self._grouping, Count(), _named_and_materialized(options, keywords), self._windows, self._emit)
-
-    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
-        """One value per session, reduced two at a time."""
-        return aggregate(self._grouping, Reduce(reducer), _named_and_materialized(options, keywords), self._windows, self._emit)
 
     def aggregate(
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> KTable:
         """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
-        fold = Fold(initializer, aggregator, session_merger)
-        return aggregate(self._grouping, fold, _named_and_materialized(options, keywords), self._windows, self._emit)
+        return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:
         """When to pass on results."""
