@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.config.client_options import client_value
 from headrace.connectors.feed import FeedSource
-from headrace.errors import HeadraceError, RetriableError
+from headrace.errors import HeadraceError
 from headrace.kafka.groups import Partition
 from headrace.retry import common_moment
 from headrace.runtime.delivery import Routing
@@ -25,11 +24,10 @@ from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
+from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
-from headrace.runtime.topic_watch import CHECK_S as TOPIC_CHECK_S
 from headrace.spark import feeds, plane
-from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.feeds import Feed, FeedPartition, Update
 from headrace.spark.plane import DataPlane, Handle
 
@@ -43,19 +41,10 @@ _STORE_S, _MAX_STORE_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10
 _DRAIN_S, _CHECK_S, _FEEDS_PER_CHECK_S = 15.0, 15.0, 5
 _GIVE_UP_S = 2.0
 """How long lanes may take to give up what is in flight: they wait for other feeds that share the producer."""
-_MAX_REQUESTS, _REQUEST_WINDOW_S, _MAX_PAUSE_S = 20, 60.0, 2.0
-
-
-class SmallerBatchesError(Exception):
-    """A topic accepts only smaller batches than the lane's producer sends: the feed has to move to another lane."""
 
 
 class FeedRun:
-    """Runs the feed of a task in a lane.
-
-    `batches` counts how often offsets were stored; `batch_bytes` is the largest batch that all topics accept, None: no topic
-    accepts less than is configured.
-    """
+    """Runs the feed of a task in a lane. `batches` counts how often offsets were stored."""
 
     def __init__(
         self,
@@ -66,20 +55,23 @@ class FeedRun:
         batch_bytes: int | None = None,
     ) -> None:
         """batch_bytes: of the run before."""
-        self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
-        self._descriptions: dict[str, DestinationTopic] = {}
+        self._needs, self._source, self._plans = needs, source, plans
+        self._targets = FeedTargets(needs, routing.partition_counts, batch_bytes)
         self._schemas = FeedSchemas(plans, self._wake)
-        self._requested_at: dict[str, list[float]] = {}  # times at which a known topic was requested again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
         self._counts = feeds.FeedCounts()
-        self.batch_bytes = batch_bytes
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._end_by = float("inf")
-        self._stored_at = self._topics_checked_at = self._updated_at = self._checked_at = time.monotonic()
+        self._stored_at = self._updated_at = self._checked_at = time.monotonic()
         self._outdated, self._ended = False, True
         self.batches = 0
+
+    @property
+    def batch_bytes(self) -> int | None:
+        """The largest batch that all topics accept, None: no topic accepts less than is configured."""
+        return self._targets.batch_bytes
 
     def run(self, spark: SparkSession, plan: Any) -> None:
         """Run until `stop`, or until the task has to be opened again (`FeedOwner.needs_reopening`).
@@ -128,7 +120,7 @@ class FeedRun:
 
     def _feed(self) -> Feed:
         needs, exactly = self._needs, self._needs.exactly
-        self._ensure_dead_letters()
+        self._targets.ensure_dead_letters()
         producer = lane_producer(needs.producer, self.batch_bytes, transactions=exactly is not None)
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
@@ -147,7 +139,7 @@ class FeedRun:
                 FeedPartition(t, p, offset, source.destination(t), stores.get((t, p), ()))
                 for (t, p), offset in sorted(positions.items())
             ],
-            targets=[self._target(topic) for topic in self._descriptions],
+            targets=self._targets.all(),
             tolerates=needs.tolerance.all,
             letters=needs.tolerance.dead_letters is not None and needs.tolerance.all,
             files=source.files,
@@ -156,14 +148,6 @@ class FeedRun:
             transactions=exactly.fenced_id if exactly else None,
             commit_ms=task.context.interval_ms or 0,
         )
-
-    def _ensure_dead_letters(self) -> None:
-        """Ensure the dead letter topic; if the feed's own producer writes it, it is one of its targets."""
-        needs, letters = self._needs, self._needs.tolerance.dead_letters
-        if letters is None or letters.topic in self._descriptions or needs.letter_producer is not None or not needs.tolerance.all:
-            return
-        needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
-        self._descriptions[letters.topic] = needs.ports.look_up(letters.topic)
 
     def _follow(self, handle: Handle, data_plane: DataPlane) -> None:
         removed = False
@@ -214,14 +198,13 @@ class FeedRun:
         self._take(update)
         try:
             for topic in sorted(update.topics):
-                self._add_target(handle, topic)
+                self._targets.add(handle, topic)
         except HeadraceError:
             self._settle(handle, update)
             raise
         if update.needs:
             self._schemas.need(update.needs)
-        if update.counts.waiting_ms > TOPIC_CHECK_S * 1000 and time.monotonic() - self._topics_checked_at > TOPIC_CHECK_S:
-            self._check_topics(handle)
+        self._targets.check(handle, update.counts.waiting_ms)
 
     def _take(self, update: Update) -> None:
         """Record what happened until an update: metrics, acknowledged positions, failed records, active topics."""
@@ -265,72 +248,6 @@ class FeedRun:
         self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, paused_ms, latency))
         if update.transactions:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
-
-    def _add_target(self, handle: Handle, topic: str) -> None:
-        """Add or update a topic that the feed has requested: unknown, or with too few partitions. Raises HeadraceError."""
-        ports = self._needs.ports
-        before = self._descriptions.get(topic)
-        if before is None:
-            if self._needs.exactly is not None:
-                self._needs.exactly.check([topic])
-            ports.ensure_topics([topic])
-        else:
-            ports.renew_topics([topic])
-        description = self._descriptions[topic] = self._look_up(topic)
-        if description == before:
-            self._back_off(topic, description)
-        self._check_batch_size(description)
-        handle.update_topic(self._target(topic))
-
-    def _look_up(self, topic: str) -> DestinationTopic:
-        """Describe a topic; one that was deleted since an earlier run is recreated if allowed."""
-        ports = self._needs.ports
-        try:
-            return ports.look_up(topic)
-        except RetriableError:
-            if not ports.renew_topics([topic]):
-                raise
-            return ports.look_up(topic)
-
-    def _back_off(self, topic: str, description: DestinationTopic) -> None:
-        """Pause after a request for an unchanged topic, which may be new. Raises RetriableError after too many requests."""
-        now = time.monotonic()
-        recent = [at for at in self._requested_at.get(topic, []) if now - at < _REQUEST_WINDOW_S]
-        times = self._requested_at[topic] = [*recent, now]
-        self._needs.stopping.wait(min(_MAX_PAUSE_S, 0.2 * len(times)))
-        if len(times) >= _MAX_REQUESTS:
-            raise RetriableError(
-                f"Topic '{topic}' has {description.partitions} partitions, and a record is for a partition that does not exist "
-                "or has no known leader."
-            )
-
-    def _check_batch_size(self, description: DestinationTopic) -> None:
-        """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
-        limit = description.max_message_bytes or KAFKA_BATCH_BYTES
-        current = lane_producer(self._needs.producer, self.batch_bytes, transactions=False)["batch.size"]
-        if limit < int(current):
-            self.batch_bytes = limit
-            raise SmallerBatchesError
-
-    def _target(self, topic: str) -> feeds.Target:
-        description, counts = self._descriptions[topic], self._routing.partition_counts
-        compresses = client_value("producer", self._needs.producer, "compression.type").lower() != "none"
-        return feeds.Target(
-            topic=topic,
-            partitions=description.partitions,
-            max_message_bytes=0 if compresses else description.max_message_bytes or 0,
-            keeps_partition=counts is None or counts.get(topic) == description.partitions,
-        )
-
-    def _check_topics(self, handle: Handle) -> None:
-        """Recreate deleted topics, if allowed; called when nothing was acknowledged for a while."""
-        self._topics_checked_at = time.monotonic()
-        try:
-            for topic in sorted(self._needs.ports.renew_topics(self._descriptions)):
-                self._descriptions[topic] = self._needs.ports.look_up(topic)
-                handle.update_topic(self._target(topic))
-        except HeadraceError as error:  # brokers may be unavailable: the next check retries
-            log.info("target.look.failed", cause=str(error))
 
     def _store(self) -> None:
         """Store the offsets of acknowledged records. Raises RetriableError."""
@@ -386,7 +303,7 @@ class FeedRun:
             log_failed([record], self._needs.tolerance)
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             raise record.error()
-        raise feed_error(feed_failure, self._descriptions, self._needs.ports.look_up)
+        raise feed_error(feed_failure, self._targets.descriptions, self._needs.ports.look_up)
 
 
 def _growth(now: int, before: int) -> int:

@@ -1,0 +1,123 @@
+"""The topics that a feed writes to: each exists before its first record, and is described to the lane."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import structlog
+
+from headrace.config.client_options import client_value
+from headrace.errors import HeadraceError, RetriableError
+from headrace.runtime.feed_dependencies import FeedDependencies
+from headrace.runtime.feed_settings import lane_producer
+from headrace.runtime.topic_watch import CHECK_S
+from headrace.spark import feeds
+from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
+from headrace.spark.plane import Handle
+
+log = structlog.get_logger(__name__)
+
+_MAX_REQUESTS, _REQUEST_WINDOW_S, _MAX_PAUSE_S = 20, 60.0, 2.0
+
+
+class SmallerBatchesError(Exception):
+    """A topic accepts only smaller batches than the lane's producer sends: the feed has to move to another lane."""
+
+
+class FeedTargets:
+    """The topics of a feed that runs in one lane after the other.
+
+    `batch_bytes` is the largest batch that all topics accept, None: no topic accepts less than is configured.
+    """
+
+    def __init__(self, needs: FeedDependencies, partition_counts: Mapping[str, int] | None, batch_bytes: int | None) -> None:
+        """partition_counts: as in `Routing`; batch_bytes: of the run before."""
+        self._needs, self._partition_counts = needs, partition_counts
+        self.descriptions: dict[str, DestinationTopic] = {}
+        self.batch_bytes = batch_bytes
+        self._requested_at: dict[str, list[float]] = {}  # times at which a known topic was requested again
+        self._checked_at = time.monotonic()
+
+    def all(self) -> list[feeds.Target]:
+        """The topics as a lane has to know them."""
+        return [self._target(topic) for topic in self.descriptions]
+
+    def ensure_dead_letters(self) -> None:
+        """Ensure the dead letter topic; if the feed's own producer writes it, it is one of its targets."""
+        needs, letters = self._needs, self._needs.tolerance.dead_letters
+        if letters is None or letters.topic in self.descriptions or needs.letter_producer is not None or not needs.tolerance.all:
+            return
+        needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+        self.descriptions[letters.topic] = needs.ports.look_up(letters.topic)
+
+    def add(self, handle: Handle, topic: str) -> None:
+        """Add or update a topic that the feed has requested: unknown, or with too few partitions.
+
+        Raises HeadraceError, and SmallerBatchesError if the topic may refuse the lane's batches.
+        """
+        ports = self._needs.ports
+        before = self.descriptions.get(topic)
+        if before is None:
+            if self._needs.exactly is not None:
+                self._needs.exactly.check([topic])
+            ports.ensure_topics([topic])
+        else:
+            ports.renew_topics([topic])
+        description = self.descriptions[topic] = self._look_up(topic)
+        if description == before:
+            self._back_off(topic, description)
+        self._check_batch_size(description)
+        handle.update_topic(self._target(topic))
+
+    def check(self, handle: Handle, waiting_ms: int) -> None:
+        """Recreate deleted topics, if allowed, once nothing was acknowledged for a while. waiting_ms: for how long."""
+        if waiting_ms <= CHECK_S * 1000 or time.monotonic() - self._checked_at <= CHECK_S:
+            return
+        self._checked_at = time.monotonic()
+        try:
+            for topic in sorted(self._needs.ports.renew_topics(self.descriptions)):
+                self.descriptions[topic] = self._needs.ports.look_up(topic)
+                handle.update_topic(self._target(topic))
+        except HeadraceError as error:  # brokers may be unavailable: the next check retries
+            log.info("target.look.failed", cause=str(error))
+
+    def _look_up(self, topic: str) -> DestinationTopic:
+        """Describe a topic; one that was deleted since an earlier run is recreated if allowed."""
+        ports = self._needs.ports
+        try:
+            return ports.look_up(topic)
+        except RetriableError:
+            if not ports.renew_topics([topic]):
+                raise
+            return ports.look_up(topic)
+
+    def _back_off(self, topic: str, description: DestinationTopic) -> None:
+        """Pause after a request for an unchanged topic, which may be new. Raises RetriableError after too many requests."""
+        now = time.monotonic()
+        recent = [at for at in self._requested_at.get(topic, []) if now - at < _REQUEST_WINDOW_S]
+        times = self._requested_at[topic] = [*recent, now]
+        self._needs.stopping.wait(min(_MAX_PAUSE_S, 0.2 * len(times)))
+        if len(times) >= _MAX_REQUESTS:
+            raise RetriableError(
+                f"Topic '{topic}' has {description.partitions} partitions, and a record is for a partition that does not exist "
+                "or has no known leader."
+            )
+
+    def _check_batch_size(self, description: DestinationTopic) -> None:
+        """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
+        limit = description.max_message_bytes or KAFKA_BATCH_BYTES
+        current = lane_producer(self._needs.producer, self.batch_bytes, transactions=False)["batch.size"]
+        if limit < int(current):
+            self.batch_bytes = limit
+            raise SmallerBatchesError
+
+    def _target(self, topic: str) -> feeds.Target:
+        description, counts = self.descriptions[topic], self._partition_counts
+        compresses = client_value("producer", self._needs.producer, "compression.type").lower() != "none"
+        return feeds.Target(
+            topic=topic,
+            partitions=description.partitions,
+            max_message_bytes=0 if compresses else description.max_message_bytes or 0,
+            keeps_partition=counts is None or counts.get(topic) == description.partitions,
+        )
