@@ -12,7 +12,8 @@ from headrace.connectors.base import Props
 from headrace.dead_letters.letter import Letter, LetterId
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.kafka.admin import Admin
-from headrace.preview.live import Partition, read_ranges
+from headrace.kafka.groups import Partition
+from headrace.preview.live import read_ranges
 
 MAX_LETTERS = 500
 """The maximum number of letters of one request."""

@@ -21,11 +21,11 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, To
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
+from headrace.kafka.groups import Partition
 from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-Partition = tuple[str, int]
 Value = TypeVar("Value")
 _POLL_S, _LEAVE_S, _TIMEOUT_S = 0.02, 15.0, 60.0
 # A client handles one call at a time, so a request waits for the end of a poll: polls are short while there are requests.

@@ -12,13 +12,12 @@ from headrace.connectors.base import Props
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
 from headrace.preview.origin import LiveTopics
 from headrace.preview.records import RawRecord
 
 TIMEOUT_S = 20.0
 _POLL_S = 0.2
-
-Partition = tuple[str, int]
 
 
 def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[RawRecord]:

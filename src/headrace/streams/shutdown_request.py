@@ -12,7 +12,8 @@ from collections.abc import Callable
 import structlog
 
 from headrace.errors import RetriableError, ShutdownRequestedError
-from headrace.kafka.active_standby import ActiveStandbyMember, Partition
+from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.kafka.groups import Partition
 from headrace.retry import Backoff, retry_until
 from headrace.streams.engine import offset_metadata
 

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from headrace.kafka.groups import Partition
 from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
-from headrace.streams.engine.source import RAW, Partition, Ranges
+from headrace.streams.engine.source import RAW, Ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

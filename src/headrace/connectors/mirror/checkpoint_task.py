@@ -21,9 +21,10 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
-from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints, forward, has_changed
+from headrace.connectors.mirror.translation import Naming, Translations, checkpoints, forward, has_changed
 from headrace.errors import HeadraceError
 from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.groups import Partition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

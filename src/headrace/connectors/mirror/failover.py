@@ -14,8 +14,9 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions, relevant_groups
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
-from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints
+from headrace.connectors.mirror.translation import Naming, Translations, checkpoints
 from headrace.errors import HeadraceError
+from headrace.kafka.groups import Partition
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 import structlog
 
 from headrace.connectors.mirror.formats import Checkpoint, FormatError, OffsetSync
-from headrace.connectors.mirror.translation import Partition, Translations
+from headrace.connectors.mirror.translation import Translations
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
 from headrace.kafka.tail import LogRecord, Tail
 
 log = structlog.get_logger(__name__)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from headrace.connectors.mirror.formats import Checkpoint, OffsetSync
 from headrace.connectors.mirror.policies import DefaultPolicy
+from headrace.kafka.groups import Partition
 
 PAIRS = 64
 TOO_OLD = -1
 """Translation of an offset before the oldest pair."""
-
-Partition = tuple[str, int]
 
 
 class Translations:

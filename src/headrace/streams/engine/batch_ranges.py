@@ -19,8 +19,9 @@ from headrace.streams.engine.registry_formats import with_schema_lookup
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from headrace.kafka.groups import Partition
     from headrace.streams.engine.cluster import Cluster
-    from headrace.streams.engine.source import Partition, Ranges, SourceReader
+    from headrace.streams.engine.source import Ranges, SourceReader
     from headrace.streams.nodes import SourceNode
 
 _PIECES_PER_LIMIT = 1000  # of a range, of which each has one time at first

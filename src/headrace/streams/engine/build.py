@@ -9,6 +9,7 @@ from typing import cast
 
 from headrace.errors import MissingSourceTopicError
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.batch_ranges import BatchRanges
@@ -18,7 +19,7 @@ from headrace.streams.engine.exception_handlers import ExceptionHandlers
 from headrace.streams.engine.global_tables import GlobalTable
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.sinks import SinkTopics
-from headrace.streams.engine.source import Partition, SourceReader
+from headrace.streams.engine.source import SourceReader
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.internal_topics import changelog_name, full_name

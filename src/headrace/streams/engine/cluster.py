@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.errors import RetriableError, StreamsError
+from headrace.kafka.groups import Partition
 from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
-from headrace.streams.engine.source import Partition, Ranges
+from headrace.streams.engine.source import Ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,6 +16,7 @@ from headrace.config.client_options import client_value
 from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
 from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
@@ -26,7 +27,7 @@ from headrace.streams.engine.build import build, written_topics
 from headrace.streams.engine.delivery import BatchWriter, write_failure
 from headrace.streams.engine.repartition_purge import RepartitionTopicPurge
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
-from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
+from headrace.streams.engine.source import KafkaTopics, Ranges, consumer
 from headrace.streams.engine.store_reader import StoreReader
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask

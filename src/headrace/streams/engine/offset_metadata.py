@@ -20,9 +20,9 @@ from typing import Any
 import structlog
 
 from headrace.errors import StreamsError
+from headrace.kafka.groups import Partition
 from headrace.streams.engine.changelog import REMEDY
 from headrace.streams.engine.context import Context, StateManager, StreamTimes
-from headrace.streams.engine.source import Partition
 
 log = structlog.get_logger(__name__)
 OffsetMetadata = Mapping[Partition, Mapping[str, Any]]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
+from headrace.kafka.groups import Partition
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import StateManager
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import restored
 from headrace.streams.engine.registry_formats import with_schema_lookup
-from headrace.streams.engine.source import Partition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

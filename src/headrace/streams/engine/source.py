@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.errors import ConfigError
+from headrace.kafka.groups import Partition
 from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
@@ -49,7 +50,6 @@ def is_unreadable(message: str) -> bool:
     return _SET_TO_FAIL in message
 
 
-Partition = tuple[str, int]
 Ranges = Mapping[Partition, tuple[int, int]]
 RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.errors import RetriableError, StreamsError
+from headrace.kafka.groups import Partition
 from headrace.spark import failure
 from headrace.streams.engine import dead_letters, offset_metadata
 from headrace.streams.engine.batch_ranges import BatchRanges
@@ -28,7 +29,7 @@ from headrace.streams.engine.program import Program
 from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.engine.restore import StoreRestore
 from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch
-from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReader, log_skipped
+from headrace.streams.engine.source import RAW, Ranges, SourceReader, log_skipped
 from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:
