@@ -24,6 +24,7 @@ from headrace.plugins import Kind
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker import TaskNumber, Worker
 from headrace.spark import failure
+from headrace.values.times import now_ms
 
 log = structlog.get_logger(__name__)
 
@@ -124,7 +125,7 @@ class ConnectorTasks:
             return  # a failure of an earlier task
         slot.state, slot.runner = FAILED, None
         trace = as_headrace_error(error)
-        slot.failures.append(Failure(int(time.time() * 1000), redact(str(trace))))
+        slot.failures.append(Failure(now_ms(), redact(str(trace))))
         plan = plan_restart(self._restart_options(desired.config), slot.failures, failure.is_retriable(error))
         self._reporter.task(self._name, number, FAILED, self.class_version, trace, plan and plan.status())
         if plan is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 
 class CurrentStage:

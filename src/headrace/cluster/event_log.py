@@ -23,7 +23,7 @@ from headrace.config.redaction import redacted
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.log import LogFactory, LogRecord, RecordLog
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,6 @@ KIP-618), reads the config topic to its end, and publishes its URL in the group 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.errors import HeadraceError, RetriableError
 from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
+from headrace.values.times import now_ms
 
 log = structlog.get_logger(__name__)
 
@@ -91,5 +91,5 @@ class Leadership:
         self._on_leadership()
 
     def _renew_key(self) -> None:
-        if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= time.time() * 1000:
+        if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= now_ms():
             self._store.put_session_key(signatures.new_key(self._config))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.measures import REBALANCE
 from headrace.runtime.metrics.window import Span, Window
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+from headrace.values.times import now_ms
 
 
 class Rebalances:
     """Metrics of the rebalances of one worker: each lasts from the new assignment until revoked parts have stopped."""
 
-    def __init__(self, span: Span, now: Callable[[], int] = _now) -> None:
+    def __init__(self, span: Span, now: Callable[[], int] = now_ms) -> None:
         """span: window of the times; now: the clock, in epoch ms."""
         self._now = now
         self._times_ms = Window(span)

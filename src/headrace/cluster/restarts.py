@@ -10,7 +10,7 @@ from typing import Any
 from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
 from headrace.retry import Backoff
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 _MAX_LISTED = 5  # failures that a status lists
 _LONGEST_CAUSE = 300

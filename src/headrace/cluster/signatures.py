@@ -7,13 +7,13 @@ import hashlib
 import hmac
 import secrets
 import string
-import time
 from collections.abc import Mapping
 
 from headrace.cluster.records import SessionKey
 from headrace.config import java_text
 from headrace.errors import BadRequestError, RestError
 from headrace.runtime.distributed_config import ALGORITHMS, DistributedConfig
+from headrace.values.times import now_ms
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
 _JAVA_ALGORITHMS = frozenset(map(str.lower, ALGORITHMS))
@@ -25,7 +25,7 @@ def new_key(config: DistributedConfig) -> SessionKey:
     digest = getattr(hashlib, ALGORITHMS[config.key_generation_algorithm])
     size = config.key_size // 8 if config.key_size else digest().digest_size
     secret = base64.b64encode(secrets.token_bytes(size)).decode()
-    return SessionKey(secret, config.key_generation_algorithm, int(time.time() * 1000))
+    return SessionKey(secret, config.key_generation_algorithm, now_ms())
 
 
 def expires_ms(key: SessionKey | None, config: DistributedConfig) -> int:

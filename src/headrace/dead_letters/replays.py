@@ -27,7 +27,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, failure
 from headrace.preview.live import read_ranges
 from headrace.preview.records import RawRecord
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 _SUFFIX = "-replayed"
 _TIMEOUT_S = 30.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
@@ -14,6 +13,7 @@ from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
 from headrace.kafka.internal_topics import CREATION, WorkerTopic
 from headrace.runtime.distributed_config import DistributedConfig
+from headrace.values.times import now_ms
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 """The permissions that a worker needs on its internal topics (KIP-605; the security chapter of Kafka Connect)."""
@@ -156,7 +156,7 @@ def clock(admin: InspectingAdmin, config: DistributedConfig, timeout_s: float) -
         return warning("clock", f"the clocks cannot be compared: {str(error).rstrip('.')}", "correct what is wrong above")
     if newest is None:
         return ok("clock", "no record in the internal topics to compare the clock of this machine with")
-    ahead_ms = newest - time.time_ns() // 1_000_000
+    ahead_ms = newest - now_ms()
     if ahead_ms <= _CLOCK_TOLERANCE_MS:
         return ok("clock", "no record in the internal topics is from the future")
     return wrong(

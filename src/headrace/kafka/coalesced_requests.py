@@ -16,6 +16,7 @@ from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.kafka.topic_info import TopicInfo
+from headrace.values.times import now_ms
 
 _FRESH_S, _DEMAND_S, _TIMEOUT_S = 1.0, 60.0, 5.0
 _PATIENCE_S, _PATIENCE_EVERY_S, _SLOW_S = 0.5, 5.0, 2.0
@@ -107,7 +108,7 @@ class CoalescedRequest(Generic[Key, Value]):
             self._keys_in_demand |= dict.fromkeys(keys, now)
             if self._response_event is None and (now - self._requested_at > _FRESH_S or not self._requested >= set(keys)):
                 self._response_event, self._patience_ends = threading.Event(), now + _PATIENCE_S
-                self._began_ms = self._began_ms or time.time_ns() // 1_000_000
+                self._began_ms = self._began_ms or now_ms()
                 self._keys_in_demand = {key: at for key, at in self._keys_in_demand.items() if now - at < _DEMAND_S}
                 request = (list(self._keys_in_demand), self._response_event)
                 threading.Thread(target=self._send_request, args=request, name="cluster-request", daemon=True).start()

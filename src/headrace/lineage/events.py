@@ -31,7 +31,7 @@ from headrace.lineage.jobs import Dataset, JobLineage
 from headrace.lineage.runs import RunEventPlan
 from headrace.rest.overview import first_line
 from headrace.transforms.column_lineage import ColumnRow
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 _PRODUCER = f"https://pypi.org/project/headrace/{__version__}"
 set_producer(_PRODUCER)  # of the facets

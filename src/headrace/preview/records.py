@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import BadRequestError
+from headrace.values.times import now_ms
 
 MAX_RECORDS = 1000
 """The maximum number of records of a preview: the response is read by people, and has all of them."""
@@ -68,7 +68,7 @@ def from_lines(raw: bytes, topic: str) -> list[RawRecord]:
 
     Raises BadRequestError with the number of the line.
     """
-    now, records = _now(), []
+    now, records = now_ms(), []
     for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
             records.append(_checked(f"line {number}", lambda line=line, n=number - 1: _record(_parsed(line), topic, n, now)))
@@ -77,7 +77,7 @@ def from_lines(raw: bytes, topic: str) -> list[RawRecord]:
 
 def from_objects(objects: Sequence[Any], topic: str) -> list[RawRecord]:
     """The records of a request. Raises BadRequestError with the number of the record, from 1."""
-    now = _now()
+    now = now_ms()
     return _check_count(
         [_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(objects, 1)]
     )
@@ -179,7 +179,3 @@ def _headers(headers: Any) -> Iterable[tuple[str, Bytes]]:
 def _shown(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 100 else text[:100] + "…"
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

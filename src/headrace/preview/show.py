@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.preview.records import notation
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 Json = Mapping[str, Any]
 _COLUMNS = ("topic", "key", "value", "headers")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Literal
 
 from headrace.values.schema import Schema
+from headrace.values.times import now_ms
 
 Direction = Literal["read", "written"]
 _Use = tuple[Direction, str, int, str | None, str | None]
@@ -75,7 +75,7 @@ class SchemaUses:
         if key in self._uses:
             self._uses.move_to_end(key)
             return
-        since = self.first_uses.setdefault(key, time.time_ns() // 1_000_000)
+        since = self.first_uses.setdefault(key, now_ms())
         while len(self.first_uses) > MAX_FIRST_USES:
             self.first_uses.popitem(last=False)
         self._uses[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema), topic)

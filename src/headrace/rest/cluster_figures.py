@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
 from headrace.runtime.metrics.figures import INTERVAL_S, FigureSample
 from headrace.runtime.schema_usage import USAGE
+from headrace.values.times import now_ms
 
 POINTS = 30
 """Samples of each connector in an overview."""
@@ -117,14 +118,14 @@ def connector_figures_body(
     request: of the user who asks. Raises NotFoundError.
     """
     herder.info(connector)
-    now_ms = int(time.time() * 1000)
+    now = now_ms()
     path, query = ["headrace", "figures"], {"points": str(points), "connector": connector}
     answered = worker_client.get_from_all(sorted(workers_of(herder, connector) - {herder.worker_id}), path, query, request)
     figures = by_connector(figures_body(herder, points, connector)).get(connector, ConnectorFigures())
     for response in answered.values():
         if response is not None:
             figures = figures.plus(by_connector(response).get(connector, ConnectorFigures()))
-    first_ms = now_ms - (len(figures.samples) - 1) * int(INTERVAL_S * 1000)
+    first_ms = now - (len(figures.samples) - 1) * int(INTERVAL_S * 1000)
     samples = [
         {"time_ms": first_ms + n * int(INTERVAL_S * 1000), "rate": round(sample.rate, 3), "age_ms": sample.age_ms}
         for n, sample in enumerate(figures.samples)

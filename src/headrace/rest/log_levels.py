@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Any
 
 from headrace.errors import ConnectError, NotFoundError
 from headrace.rest import logs
 from headrace.runtime.logs import LEVELS
+from headrace.values.times import now_ms
 
 ROOT = "root"
 
@@ -58,7 +58,7 @@ class LogLevels:
             changed = {name: logger for name, logger in loggers if logger.getEffectiveLevel() != LEVELS[level] or _is_off(logger)}
             for name, logger in changed.items():
                 logger.setLevel(LEVELS[level])
-                self._modified[name] = time.time_ns() // 1_000_000
+                self._modified[name] = now_ms()
         logs.LOGGERS.debug("Level of %s and what is below it is %s now", namespace, level)
         return sorted(changed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from headrace.errors import NotFoundError, RestError
 from headrace.rest.streams_reports import ENDED, SILENT, state_of
+from headrace.values.times import now_ms
 
 WAITING, SENT, DONE, FAILED, EXPIRED = "waiting", "sent", "done", "failed", "expired"
 _WAITING_MS, _ENDED_MS, _MAX_COMMANDS = 60_000, 15 * 60_000, 200
@@ -21,10 +21,6 @@ _LATE = {
 }
 
 Json = dict[str, Any]
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class StreamsCommand:
 class StreamsCommands:
     """The commands for instances that report to this worker: the last 200."""
 
-    now_ms: Callable[[], int] = _now_ms
+    now_ms: Callable[[], int] = now_ms
     _commands: deque[StreamsCommand] = field(default_factory=lambda: deque(maxlen=_MAX_COMMANDS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, RestError
 from headrace.rest.forwarding import WorkerClient
+from headrace.values.times import now_ms
 
 SILENT_MS = 35_000
 """After so long without a report an instance counts as silent: three were missed."""
@@ -24,15 +24,11 @@ _WORST = ("ERROR", "PENDING_ERROR", SILENT, "REBALANCING", "RUNNING", "CREATED",
 Json = dict[str, Any]
 
 
-def _now_ms() -> int:
-    return int(time.time() * 1000)
-
-
 @dataclass
 class StreamsReports:
     """The last report of each instance, of at most 500; an instance that is silent for a quarter of an hour is forgotten."""
 
-    now_ms: Callable[[], int] = _now_ms
+    now_ms: Callable[[], int] = now_ms
     _reports: dict[tuple[str, str], tuple[int, Json]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -20,7 +20,7 @@ from headrace.connectors.data_loss import Loss
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.writer import RecordWriter
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,6 @@ The worker decides nothing: the herder (`headrace.cluster`) decides which connec
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,6 +61,7 @@ from headrace.spark.transactions import TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 from headrace.transforms.stages import Stage, register_metrics
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -289,7 +289,7 @@ class Worker:
             self._record_active(connector, task, topic)
 
     def _record_active(self, connector: str, task: int, topic: str) -> None:
-        self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
+        self._topics.put_topic(connector, topic, task, now_ms())
 
     def _ports(self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store_offsets: Callable[[Offsets], None]) -> Ports:
         admin, stopping = shared(plan.admin), new.context.stopping

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import RAW, Ranges
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,7 @@ class TopicsInMemory:
     def offsets(self, partitions: Iterable[Partition], policy: str) -> dict[Partition, int]:
         """Offsets by a reset policy."""
         if policy.startswith(BY_DURATION):
-            since = round(time.time() * 1000) - reset_ms(policy)
+            since = now_ms() - reset_ms(policy)
             times = {p: [row[3] >= since for row in self.rows.get(p[0], [])] for p in partitions}
             return {p: new.index(True) if True in new else len(new) for p, new in times.items()}
         return {p: 0 if policy == "earliest" else len(self.rows.get(p[0], [])) for p in partitions}

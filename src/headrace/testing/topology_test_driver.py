@@ -8,7 +8,6 @@ takes many at once, which gives one result per key like an application that has 
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from headrace.streams.internal_topics import derive
 from headrace.streams.serdes import Serde
 from headrace.streams.topology import Topology
 from headrace.testing.topics_in_memory import Row, TopicsInMemory, as_bytes
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +76,7 @@ class TopologyTestDriver:
         counts = {**sources, **dict.fromkeys(topology.global_topics, 1)}
         counts |= {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
         self._tasks, self._globals = assemble(topology, self.config, self.topics, counts)
-        self._now = int(time.time() * 1000) if wall_clock_time is None else wall_clock_time
+        self._now = now_ms() if wall_clock_time is None else wall_clock_time
         for task in self._tasks:
             task.state.runtime.set_now(self._now)
             task.recover()
@@ -200,7 +200,7 @@ class TestInputTopic:
         batch = list(records)
         keys = self._driver.encoded(self._serdes[0], [record[0] for record in batch], self._topic, "key")
         values = self._driver.encoded(self._serdes[1], [record[1] for record in batch], self._topic, "value")
-        now = int(time.time() * 1000)
+        now = now_ms()
         times = [record[2] if len(record) > 2 and record[2] is not None else now for record in batch]
         return [(key, value, at, None) for key, value, at in zip(keys, values, times, strict=True)]
 

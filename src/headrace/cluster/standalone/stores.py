@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -19,6 +18,7 @@ from headrace.cluster.stores import WorkerStores
 from headrace.config import Config
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.log import START_TIMEOUT_S, Entry, LogRecord, OnRecord, WrittenAt
+from headrace.values.times import now_ms
 
 log = structlog.get_logger(__name__)
 
@@ -83,7 +83,7 @@ class MemoryLog:
         """Do nothing: there are no resources."""
 
     def _handle(self, key: bytes, value: bytes | None) -> None:
-        record = LogRecord(0, self._end, key, value, int(time.time() * 1000))
+        record = LogRecord(0, self._end, key, value, now_ms())
         self._end += 1
         try:
             self._on_record(record)

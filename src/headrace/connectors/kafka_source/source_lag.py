@@ -17,6 +17,7 @@ from headrace.kafka import clients
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import failure
 from headrace.kafka.groups import Partition
+from headrace.values.times import now_ms
 
 _TIMEOUT_S = 5.0  # of each request: an unavailable cluster is reported to the user soon
 _READ_S, _POLL_S = 3.0, 0.2
@@ -55,7 +56,7 @@ def behind(consumer: Mapping[str, str], admin: Mapping[str, str], copied: Copied
             consumer,
             {p: (partition_lag, logs[p]) for p, partition_lag in lags.items() if p in logs and logs[p].end > logs[p].begin},
         )
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         lags = {p: _aged(partition_lag, *times.get(p, (None, None)), now) for p, partition_lag in lags.items()}
     return list(lags.values())
 

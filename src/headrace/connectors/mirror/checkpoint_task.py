@@ -25,6 +25,7 @@ from headrace.connectors.mirror.translation import Naming, Translations, checkpo
 from headrace.errors import HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         if self._syncs is None:
             self._read()
         if time.monotonic() >= self._next and not self._pending:
-            self._pending, self._created_ms = self._changed_checkpoints(), _now_ms()
+            self._pending, self._created_ms = self._changed_checkpoints(), now_ms()
             self._metrics.created(self._pending, self._created_ms)
             self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
         if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
@@ -82,7 +83,7 @@ class MirrorCheckpointTask(PollingSourceTask):
     def committed(self, progress: Progress) -> None:
         """Keep the written checkpoints as the last of their partitions."""
         written = self._pending[: own_records.MOST]
-        self._metrics.acknowledged(written, _now_ms())
+        self._metrics.acknowledged(written, now_ms())
         for checkpoint in written:
             self._last.setdefault(checkpoint.group, {})[checkpoint.topic, checkpoint.partition] = checkpoint
         del self._pending[: own_records.MOST]
@@ -139,7 +140,3 @@ class MirrorCheckpointTask(PollingSourceTask):
                     log.warning("%s This is likely caused by consumers currently using this group in the target cluster.", text)
                 else:
                     log.error(text, cause=str(error))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

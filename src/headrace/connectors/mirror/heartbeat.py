@@ -29,6 +29,7 @@ from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.policies import HEARTBEATS
 from headrace.connectors.mirror.source_connector import create_compacted
 from headrace.plugins import Kind, plugin
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +60,7 @@ class MirrorHeartbeatTask(PollingSourceTask):
         """A heartbeat, if the interval is over."""
         if time.monotonic() < self._next:
             return None
-        now = int(time.time() * 1000)
+        now = now_ms()
         self._next = time.monotonic() + self._interval_s  # read last: heartbeats are never less than an interval apart
         where: dict[str, Any] = dict(zip(_KEYS, self._aliases, strict=True))
         return own_records.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)

@@ -9,7 +9,6 @@ Delta's own `txnAppId` and `txnVersion` options write one such action a commit, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from headrace.connectors.spark_sink.rows import rows
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError, RetriableError
 from headrace.spark import failure, formats
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -92,7 +92,7 @@ class Commit:
         table = (self._log, mode, options, scala.toSeq(partition_by), scala.toScalaMap({}), frame._jdf, none, none, False)
         written = self._delta.commands.WriteIntoDelta(*table).write(self._transaction, self._session, none, False)
         actions = self._jvm.java.util.ArrayList(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(written))
-        now = self._jvm.scala.Option.apply(int(time.time() * 1000))
+        now = self._jvm.scala.Option.apply(now_ms())
         for name, version in versions.items():
             actions.add(self._delta.actions.SetTransaction(name, version, now))
         operation = self._delta.DeltaOperations.Write(mode, *[none] * 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -11,6 +10,7 @@ from headrace.connectors.base import Poll, PollingSourceTask, Props, SourceParti
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.reading import DataSource
 from headrace.sql_functions import F
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ class FilesTask(PollingSourceTask):
         jvm: Any = spark._jvm
         options = {name.lower(): value for name, value in self._config.options.items()}
         hadoop = spark._jsparkSession.sessionState().newHadoopConf()  # type: ignore[union-attr]
-        before = int(time.time() * 1000) - self._config.file_settle_ms
+        before = now_ms() - self._config.file_settle_ms
         most = self._config.file_max_files
         text = jvm.io.headrace.FileList.after(
             hadoop, options["path"], options.get("pathglobfilter"), modified, last, before, most

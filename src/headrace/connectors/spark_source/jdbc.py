@@ -17,6 +17,7 @@ from headrace.connectors.spark_source.jdbc_position import Growth, JdbcPosition
 from headrace.connectors.spark_source.reading import DataSource
 from headrace.spark.jdbc import Database
 from headrace.sql_functions import F
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +41,7 @@ class JdbcTask(PollingSourceTask):
         self._next_bulk = 0.0
         self._database: Database | None = None
         self._looked_for_nulls = False
-        self._began_ms = int(time.time() * 1000)
+        self._began_ms = now_ms()
 
     def partitions(self) -> list[SourcePartition]:
         """The table, or the query."""

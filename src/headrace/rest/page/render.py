@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from headrace import __version__
 from headrace.rest.overview import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}

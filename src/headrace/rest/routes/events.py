@@ -14,7 +14,7 @@ from headrace.config.whole_number import shortened
 from headrace.errors import BadRequestError
 from headrace.rest import responses
 from headrace.rest.resource import Resource, whole_parameter
-from headrace.values.iso_time import iso
+from headrace.values.times import iso
 
 _DEFAULT_LINES = 200
 

@@ -7,7 +7,6 @@ metrics.gauge("connect-worker-rebalance-metrics", "epoch", lambda: 4) metrics.me
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -22,14 +21,11 @@ from headrace.runtime.metrics.progress import CommitProgress
 from headrace.runtime.metrics.task import TaskMetrics
 from headrace.runtime.metrics.window import Span
 from headrace.runtime.metrics.worker import ConnectorMetrics, Startups, of_worker
+from headrace.values.times import now_ms
 
 Lag = Mapping[str, int]
 Positions = Mapping[str, DeliveredPosition]
 Gauge = Callable[[], float | str | None]
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class TaskRecorder:
@@ -141,7 +137,7 @@ class TaskRecorder:
 class Metrics:
     """All metrics of a worker."""
 
-    def __init__(self, window_ms: int = 30_000, samples: int = 2, now: Callable[[], int] = _now) -> None:
+    def __init__(self, window_ms: int = 30_000, samples: int = 2, now: Callable[[], int] = now_ms) -> None:
         """window_ms, samples: the window of rates, averages and maxima; now: the clock, in epoch ms."""
         self._span, self._now = Span(window_ms, samples), now
         self._lock = threading.Lock()

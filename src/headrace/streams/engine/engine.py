@@ -35,6 +35,7 @@ from headrace.streams.engine.transactions import TransactionPerBatch
 from headrace.streams.nodes import SinkNode
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,7 +113,7 @@ class KafkaCluster:
         """Offsets by a reset policy."""
         requested = list(partitions)
         if policy.startswith(BY_DURATION) and requested:
-            offsets = self._admin.partition_offsets(requested, round(time.time() * 1000) - reset_ms(policy))
+            offsets = self._admin.partition_offsets(requested, now_ms() - reset_ms(policy))
             return {**offsets, **self.offsets([p for p, offset in offsets.items() if offset < 0], "latest")}
         return self._admin.partition_offsets(requested, policy, read_committed=self._committed_only) if requested else {}  # type: ignore[arg-type]
 

@@ -31,6 +31,7 @@ from headrace.streams.engine.restore import StoreRestore
 from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch
 from headrace.streams.engine.source import RAW, Ranges, SourceReader, log_skipped
 from headrace.streams.nodes import SourceNode
+from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -286,7 +287,7 @@ class StreamTask:
                 "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
             )
         # Its repartition topics were deleted, and their committed offsets with them. No batch number may be used again.
-        self.number = max(self.number, int(time.time() * 1000))
+        self.number = max(self.number, now_ms())
         return True
 
     def _planned(self) -> Context:
