@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.progress import progress
+from headrace.cli.settings import setting
 from headrace.signals import stop_on_signals
 
 _POLL_INTERVAL_S = 0.5
@@ -36,7 +37,7 @@ def broker(
     """
     from headrace.embedded import Broker
 
-    settings = dict(_setting(text) for text in set_ or [])
+    settings = dict(map(setting, set_ or []))
     stop = threading.Event()
     kafka = Broker(port, data, settings)
     with progress("starting Kafka") as report:
@@ -50,11 +51,3 @@ def broker(
             kafka.check()
     finally:
         kafka.stop()
-
-
-def _setting(text: str) -> tuple[str, str]:
-    """`key=value` as a pair; the value may hold more equals signs."""
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise typer.BadParameter(f"'{text}' is not of the form KEY=VALUE.", param_hint="'--set'")
-    return key.strip(), value

@@ -113,6 +113,11 @@ def parse_list(text: str) -> list[str]:
     return _COMMA.split(trimmed) if trimmed else []
 
 
+def comma_separated(text: str) -> list[str]:
+    """The items between commas, without white space around them; unlike in `parse_list` empty ones are left out."""
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
 def parse_type(name: str, value: Any, kind: Type) -> Any:
     """Read `value` as `kind`, as Kafka's `ConfigDef.parseType` does.
 

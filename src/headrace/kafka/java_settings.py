@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headrace.config.types import comma_separated
 from headrace.errors import ConfigError
 
 MAX_INT = 2**31 - 1
@@ -44,7 +45,7 @@ def _number(name: str | None, low: int, high: int, divisor: int = 1) -> Translat
 
 
 def _servers(java: str, value: str) -> dict[str, str]:
-    return {java: ",".join(server.strip() for server in value.split(",") if server.strip())}
+    return {java: ",".join(comma_separated(value))}
 
 
 def _milliseconds_metadata(java: str, value: str) -> dict[str, str]:

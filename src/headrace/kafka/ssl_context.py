@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.config.client_options import client_value
+from headrace.config.types import comma_separated
 from headrace.errors import ConfigError
 from headrace.jvm.key_stores import store_pem
 
@@ -33,7 +34,7 @@ def set_versions(context: ssl.SSLContext, props: Mapping[str, str]) -> None:
         raise ConfigError.invalid("ssl.enabled.protocols", ",".join(names), "there are TLSv1.2 and TLSv1.3")
     context.minimum_version = min(_PROTOCOLS[name] for name in names)
     context.maximum_version = max(_PROTOCOLS[name] for name in names)
-    suites = [suite for suite in _list(props.get("ssl.cipher.suites", "")) if "_WITH_" in suite]
+    suites = [suite for suite in comma_separated(props.get("ssl.cipher.suites", "")) if "_WITH_" in suite]
     if suites:  # those of TLS 1.3 have no "WITH", and are OpenSSL's own choice
         try:
             context.set_ciphers(":".join(map(openssl_name, suites)))
@@ -84,7 +85,3 @@ def load_trust(context: ssl.SSLContext, props: Mapping[str, str]) -> bool:
     except (ssl.SSLError, ValueError):
         raise ConfigError("The certificates of ssl.truststore.* cannot be used: there are none, or they are damaged.") from None
     return True
-
-
-def _list(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]

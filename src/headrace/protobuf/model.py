@@ -7,19 +7,23 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Enum:
-    """An enum."""
-
+class _Type:
     name: str
     """In full, with its package."""
-    symbols: Mapping[str, int]
-    closed: bool = False
-    """Whether numbers without a symbol are invalid, as in proto2."""
 
     @property
     def short(self) -> str:
         """The name alone."""
         return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Enum(_Type):
+    """An enum."""
+
+    symbols: Mapping[str, int]
+    closed: bool = False
+    """Whether numbers without a symbol are invalid, as in proto2."""
 
 
 @dataclass(frozen=True)
@@ -44,21 +48,14 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Message:
+class Message(_Type):
     """A message."""
 
-    name: str
-    """In full, with its package."""
     fields: tuple[Field, ...]
     oneofs: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
     enums: tuple[Enum, ...] = ()
     is_proto2: bool = False
-
-    @property
-    def short(self) -> str:
-        """The name alone."""
-        return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True)

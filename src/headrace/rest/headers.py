@@ -13,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.types import comma_separated
 from headrace.errors import ConfigError
 
 ACTIONS = ("set", "add", "setDate", "addDate")
@@ -85,7 +86,7 @@ class CrossOrigin:
 
         Raises ConfigError for a regular expression that is none.
         """
-        made = cls(_words(origins), _words(methods) or cls.methods)
+        made = cls(comma_separated(origins), comma_separated(methods) or cls.methods)
         for origin in made.origins:
             try:
                 _allowed(origin, "")
@@ -138,7 +139,3 @@ class ConfiguredHeaders:
             await send(message)
 
         return await self.app(scope, receive, with_headers)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.config.types import comma_separated
 from headrace.rest.lineage import APPLICATION, Lineage, LineageEdge, LineageNode, joined, topic_node
 
 _SUB_TOPOLOGY = re.compile(r"^ *Sub-topology: (\d+)", re.MULTILINE)
@@ -29,17 +30,13 @@ def of_application(application: Mapping[str, Any], place: str | None = None) -> 
 def _of_part(application: Mapping[str, Any], place: str | None, number: str, text: str, internal: set[str]) -> Lineage:
     name = application["application"]
     here = LineageNode(f"application:{name}/{number}", APPLICATION, name, f"sub-topology {number}", application["state"])
-    read = [full_name(name, topic, internal) for topics in _SOURCE.findall(text) for topic in _items(topics)]
+    read = [full_name(name, topic, internal) for topics in _SOURCE.findall(text) for topic in comma_separated(topics)]
     written = [full_name(name, topic, internal) for topic in _SINK.findall(text)]
-    stores = (f"{name}-{store}-changelog" for store_names in _STORES.findall(text) for store in _items(store_names))
+    stores = (f"{name}-{store}-changelog" for store_names in _STORES.findall(text) for store in comma_separated(store_names))
     written += [topic for topic in stores if topic in internal]
     topics = {topic: topic_node(topic, place) for topic in (*read, *written)}
     edges = [LineageEdge(topics[topic].id, here.id) for topic in read]
     return Lineage([here, *topics.values()], [*edges, *(LineageEdge(here.id, topics[topic].id) for topic in written)])
-
-
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def full_name(application: str, topic: str, internal: set[str]) -> str:

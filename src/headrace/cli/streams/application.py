@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli.settings import setting
 from headrace.errors import SetupError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def load(app: str, file: Path | None, set_options: list[str] | None, *, draft: b
     """
     from headrace.config import load_properties
 
-    return load_with(app, load_properties(file) if file else None, dict(map(_setting, set_options or [])), draft=draft)
+    return load_with(app, load_properties(file) if file else None, dict(map(setting, set_options or [])), draft=draft)
 
 
 def load_with(
@@ -97,10 +98,3 @@ def _module(where: str) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     spec.loader.exec_module(module)
     return module
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise typer.BadParameter(f"'{text}' is not of the form KEY=VALUE.", param_hint="'--set'")
-    return key.strip(), value

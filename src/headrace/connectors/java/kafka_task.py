@@ -26,11 +26,17 @@ class OfConnector:
     """Base of tasks in Java, with the adapter of the connector's class."""
 
     connector: ClassVar[Any]
+    context: TaskContext
+    _host: PluginHost
 
     @classmethod
     def of(cls, connector: Any) -> type[Any]:
         """The class of the tasks of this adapter."""
         return type(f"{connector.__name__}Task", (cls,), {"__module__": connector.__module__, "connector": connector})
+
+    def measures(self) -> Iterable[Measured]:
+        """The own metrics of its plugins."""
+        return self.connector.measures(self.context.connector, self.context.task, self._host)
 
 
 class JavaTask(OfConnector, HostedTask):
@@ -111,10 +117,6 @@ class JavaTask(OfConnector, HostedTask):
             self._restart_on_new_executor(error)
             return HostedState(frozenset(), {})
         return HostedState(frozenset(state["topics"]), state["figures"])
-
-    def measures(self) -> Iterable[Measured]:
-        """The own metrics of its plugins."""
-        return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     def end(self, timeout_s: float) -> None:
         """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more.

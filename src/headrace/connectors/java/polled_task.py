@@ -8,21 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.connectors.base import (
-    Measured,
-    Poll,
-    Progress,
-    Props,
-    SourcePartition,
-    StoredOffsets,
-    TaskContext,
-)
+from headrace.connectors.base import Poll, Progress, Props, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.hosted import Conversion, HostedPoll, HostedTask
 from headrace.connectors.java.kafka_task import JavaTask, OfConnector
 from headrace.errors import ConnectError
@@ -125,10 +116,6 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """Tell the task that the range is written."""
         self._unsettled = False
         self._host.ask("task.acknowledge", id=self._id, to=self._to)
-
-    def measures(self) -> Iterable[Measured]:
-        """The own metrics of its plugins."""
-        return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     @property
     def retries(self) -> int:

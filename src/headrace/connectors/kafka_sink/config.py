@@ -6,14 +6,10 @@ from typing import Any
 
 from headrace.config import Config, Importance, Type, Width, option
 from headrace.config.validators import Lambda, ValidString
+from headrace.connectors.kafka_source.config import BOOTSTRAP_SERVERS
 from headrace.errors import ConfigError
 
 _TARGET, _TOPICS = "Target cluster", "Topics"
-
-
-def _check_servers(name: str, value: Any) -> None:
-    if not value:
-        raise ConfigError(f"At least one bootstrap server must be configured in {name}")
 
 
 def _check_factor(name: str, value: Any) -> None:
@@ -27,7 +23,7 @@ class KafkaSinkConfig(Config):
     target_bootstrap_servers: list[str] = option(
         "target.bootstrap.servers",
         Type.LIST,
-        validator=Lambda(_check_servers, "non-empty list"),
+        validator=BOOTSTRAP_SERVERS,
         importance=Importance.HIGH,
         doc="Mandatory. Comma separated list of bootstrap servers for the target Kafka cluster. Any other `target.` key is a "
         "setting of the connector's clients of that cluster; `connector.producer.` and `connector.admin.` are for one of them, "

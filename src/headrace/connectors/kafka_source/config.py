@@ -26,13 +26,17 @@ def _check_servers(name: str, value: Any) -> None:
         raise ConfigError(f"At least one bootstrap server must be configured in {name}")
 
 
+BOOTSTRAP_SERVERS = Lambda(_check_servers, "non-empty list")
+"""Rule for a list of bootstrap servers."""
+
+
 class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
     """Configuration of a KafkaSourceConnector. Any other `source.…` key is a setting of its Kafka clients (`clients`)."""
 
     source_bootstrap_servers: list[str] = option(
         "source.bootstrap.servers",
         Type.LIST,
-        validator=Lambda(_check_servers, "non-empty list"),
+        validator=BOOTSTRAP_SERVERS,
         importance=Importance.HIGH,
         doc="Mandatory. Comma separated list of bootstrap servers for the source Kafka cluster.",
         group=_SOURCE,

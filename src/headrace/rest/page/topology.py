@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headrace.config.types import comma_separated
 from headrace.rest.lineage import TOPIC, Lineage, LineageEdge, LineageNode, joined
 from headrace.rest.streams_lineage import full_name
 
@@ -30,7 +31,7 @@ def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lin
     here = ""
     for line in text.splitlines():
         if match := _NODE.match(line):
-            here, of = match["name"], [item.strip() for item in (match["of"] or "").split(",") if item.strip()]
+            here, of = match["name"], comma_separated(match["of"] or "")
             stores = of if match["what"] == "stores" else []
             place = " · ".join([f"sub-topology {number}", *stores])
             nodes.append(LineageNode(here, OPERATOR, _NUMBER.sub(r"-\1", here), place))
