@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.config.whole_number import shortened, whole_number
+from headrace.connect_config.rules import DLQ
 from headrace.errors import BadRequestError
 from headrace.preview.records import RawRecord, notation
-from headrace.runtime.tolerance import DLQ, ERROR_HEADERS, RECORD_TOPIC
+from headrace.runtime.tolerance import ERROR_HEADERS, RECORD_TOPIC
 
 _SHOWN_BYTES = 8 << 10
 
@@ -151,4 +152,4 @@ def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:
 
 def topic_of(config: Mapping[str, str | None]) -> str | None:
     """The dead letter topic that a connector's configuration names."""
-    return (config.get(DLQ + "topic.name") or "").strip() or None
+    return (config.get(DLQ) or "").strip() or None

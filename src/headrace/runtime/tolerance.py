@@ -14,7 +14,6 @@ from headrace.connect_config.settings import ConnectorSettings
 from headrace.errors import ConnectError, HeadraceError
 from headrace.values.sql import Sql, call, case, concat, lit
 
-DLQ = "errors.deadletterqueue."
 ERROR_HEADERS = "__connect.errors."
 """Prefix of the headers that describe why a record failed (KIP-298)."""
 RECORD_TOPIC, KEY_TYPE, VALUE_TYPE = "record.topic", "record.key.type", "record.value.type"
