@@ -75,7 +75,9 @@ def _page(title: str, *parts: str) -> str:
 
 def _worker_page() -> str:
     from headrace.config.client_options import client_definition
-    from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
+    from headrace.runtime.distributed_config import DistributedConfig
+    from headrace.runtime.standalone_config import StandaloneConfig
+    from headrace.runtime.worker_config import WorkerConfig
 
     client = client_definition("worker")
     base = WorkerConfig.definition().options

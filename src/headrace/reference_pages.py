@@ -94,7 +94,7 @@ def openapi_document() -> dict[str, Any]:
     """The OpenAPI document of a worker's main listener, without its page."""
     from headrace.cluster.herder import Herder
     from headrace.rest.app import create_app
-    from headrace.runtime.worker_config import StandaloneConfig
+    from headrace.runtime.standalone_config import StandaloneConfig
 
     no_herder = SimpleNamespace(on_log_level=lambda listener: None)  # nothing is asked of it: only the routes are read
     props = {"key.converter": _CONVERTER, "value.converter": _CONVERTER, "offset.storage.file.filename": "offsets"}

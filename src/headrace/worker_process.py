@@ -28,10 +28,11 @@ from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime import spark_start
-from headrace.runtime.common_worker_config import spark_settings
+from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.java_plugins import install, install_config_providers
+from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
-from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
+from headrace.runtime.worker_config import WorkerConfig, spark_settings
 from headrace.signals import stop_on_signals
 from headrace.spark.session import session
 

@@ -14,7 +14,7 @@ from headrace.errors import BadRequestError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.standalone_config import StandaloneConfig
 
 CONVERTERS = {f"{part}.converter": "org.apache.kafka.connect.storage.StringConverter" for part in ("key", "value")}
 GOOD = {"kafka_topic": "t", "kafka_partition": 0}

@@ -9,7 +9,7 @@ import pytest
 
 from headrace import plugins
 from headrace.config import ConfigDef, Importance, Option, Type, validators
-from headrace.runtime.worker_config import DistributedConfig
+from headrace.runtime.distributed_config import DistributedConfig
 
 WORKER = {
     "bootstrap.servers": "localhost:9092",

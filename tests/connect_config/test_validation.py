@@ -8,7 +8,7 @@ from headrace import plugins
 from headrace.connect_config import validation
 from headrace.errors import BadRequestError, ConnectError, HeadraceError
 from headrace.plugins import Kind
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.standalone_config import StandaloneConfig
 from tests.connect_config.conftest import WORKER
 from tests.rest.recorded import differ, exchanges
 

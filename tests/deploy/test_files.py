@@ -18,7 +18,7 @@ import yaml
 from headrace.cli.app import app
 from headrace.cli.streams import application
 from headrace.config.environment import worker_properties
-from headrace.runtime.worker_config import DistributedConfig
+from headrace.runtime.distributed_config import DistributedConfig
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -34,8 +34,8 @@ from headrace.rest.page.graph import urgent
 from headrace.rest.page.overview import MOST_CHOSEN
 from headrace.rest.page.render import line, number, render, span
 from headrace.runtime.schema_usage import USAGE
+from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
-from headrace.runtime.worker_config import StandaloneConfig
 from headrace.values.schema import Schema
 from tests.rest.conftest import Answer, Client, worker_config
 from tests.rest.memory_herder import CurrentHerder, MemoryHerder

@@ -12,8 +12,8 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores
 from headrace.rest import RestServer
+from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
-from headrace.runtime.worker_config import StandaloneConfig
 from tests.rest.conftest import Client
 from tests.support import wait_until
 

@@ -17,7 +17,7 @@ from headrace.connectors.feed import FeedSource
 from headrace.record import RecordColumns
 from headrace.runtime.feed_plans import FeedPlans, source_plans
 from headrace.runtime.plan import plan_source_task
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.testing.registry import SchemaRegistry
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -9,7 +9,8 @@ from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.hosted import plan_hosted, plan_polled
 from headrace.runtime.plan import TaskPlan, plan_source_task
-from headrace.runtime.worker_config import StandaloneConfig, WorkerConfig
+from headrace.runtime.standalone_config import StandaloneConfig
+from headrace.runtime.worker_config import WorkerConfig
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WORKER = StandaloneConfig({"key.converter": STRING, "value.converter": STRING, "offset.storage.file.filename": "/o"})

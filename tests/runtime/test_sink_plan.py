@@ -11,7 +11,7 @@ from headrace.kafka.topic_info import TopicInfo
 from headrace.runtime.failed_records import failed_at
 from headrace.runtime.sink.partitions import share
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.standalone_config import StandaloneConfig
 
 WORKER = {
     "bootstrap.servers": "here:9092",

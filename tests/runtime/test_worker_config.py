@@ -3,7 +3,9 @@ import logging
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig, read_worker_config
+from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.standalone_config import StandaloneConfig, read_worker_config
+from headrace.runtime.worker_config import WorkerConfig
 
 BASE = {
     "bootstrap.servers": "localhost:9092",

@@ -80,7 +80,8 @@ def preview(
 def default_worker(file: Path | None) -> WorkerConfig:
     """The worker whose converters are the defaults: that of a file, or one with JsonConverter. Raises ConfigError."""
     from headrace.config import load_properties
-    from headrace.runtime.worker_config import WorkerConfig, read_worker_config
+    from headrace.runtime.standalone_config import read_worker_config
+    from headrace.runtime.worker_config import WorkerConfig
 
     return WorkerConfig(_WORKER) if file is None else read_worker_config(load_properties(file))
 

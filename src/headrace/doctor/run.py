@@ -8,7 +8,8 @@ from headrace.config.prefixes import under
 from headrace.doctor import clusters, machine, worker_file
 from headrace.doctor.finding import Finding, Severity, wrong
 from headrace.errors import HeadraceError
-from headrace.runtime.worker_config import DistributedConfig, WorkerConfig
+from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.worker_config import WorkerConfig
 
 _SERVERS = "bootstrap.servers"
 

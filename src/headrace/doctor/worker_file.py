@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import HeadraceError
-from headrace.runtime.worker_config import WorkerConfig, read_worker_config, worker_config_class
+from headrace.runtime.standalone_config import read_worker_config, worker_config_class
+from headrace.runtime.worker_config import WorkerConfig
 
 _SIMILAR = 0.85
 """The similarity with which an unknown setting counts as mistyped; other unknown settings belong to plugins."""

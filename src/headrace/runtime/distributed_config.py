@@ -8,7 +8,7 @@ from headrace.config import Importance, Type, option, validators
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, NonEmptyString
 from headrace.errors import ConfigError
-from headrace.runtime.common_worker_config import WorkerConfig
+from headrace.runtime.worker_config import WorkerConfig
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 MAX_INT = 2**31 - 1

@@ -15,7 +15,7 @@ from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.predicates.java import JavaPredicate
-from headrace.runtime.common_worker_config import WorkerConfig
+from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import plugin_scan
 from headrace.spark.config_provider import JavaConfigProvider
 from headrace.spark.connect_host import ConnectHost

@@ -18,7 +18,7 @@ from headrace import plugins
 from headrace.config import REQUIRED, Option, Type
 from headrace.connect_config import validation
 from headrace.connectors.base import Connector
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.standalone_config import StandaloneConfig
 
 _STRING = "org.apache.kafka.connect.storage.StringConverter"
 _NUMBERS = (Type.INT, Type.LONG, Type.SHORT, Type.DOUBLE)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config.prefixes import under
 from headrace.converters.base import load, load_header
 from headrace.errors import HeadraceError
-from headrace.runtime.common_worker_config import SIMPLE_HEADER_CONVERTER
+from headrace.runtime.worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.spark.session import session
 from headrace.testing.conformance_config import run_config_case
 from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, compile_chain

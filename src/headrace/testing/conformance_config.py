@@ -16,7 +16,7 @@ from headrace.connect_config.validation import validate
 from headrace.converters.base import load
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
-from headrace.runtime.common_worker_config import SIMPLE_HEADER_CONVERTER
+from headrace.runtime.worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.transforms.stages import stages
 
 # What a sink connector needs besides what a case gives; the source stands in for it until there is one.

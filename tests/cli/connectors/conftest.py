@@ -18,8 +18,8 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.errors import HeadraceError
 from headrace.rest import RestServer
+from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
-from headrace.runtime.worker_config import StandaloneConfig
 
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 SOURCE = {"connector.class": "FileStreamSource", "file": "/data/in.txt", "topic": "t"}

@@ -16,8 +16,10 @@ from headrace.connect_config import validation
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import BadRequestError, ConfigError, ConnectError
 from headrace.preview.run import prepare
+from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.running_connector import RunningConnector
-from headrace.runtime.worker import Worker
+from headrace.runtime.standalone_config import StandaloneConfig
+from headrace.runtime.worker import RunningConnector, Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 from tests.connect_config.conftest import WORKER
 
