@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable
+from concurrent.futures import wait
 from typing import Any, ClassVar
 
 import structlog
 
+from headrace.background import in_background
 from headrace.config.redaction import maskable
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients, HostedState, HostedTask
@@ -17,6 +19,7 @@ from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
 
+_LOOK_S = 0.1
 _WAIT_MS, _IDLE_WAIT_MS = 1_000, 15_000
 """A look ends so long after the first record since the one before, or after so long without any: looks are what many idle tasks
 cost. What has ended a task is known at once all the same."""
@@ -78,35 +81,40 @@ class JavaTask(OfConnector, HostedTask):
             if self.context.stopping.is_set():  # another worker may have its slot by now
                 host.release()
                 return
-            self._start_on(host)
+            self._host, self._started = host, True
+            host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored, self._clients.store))
         with hiding(self._passwords):
-            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_WAIT_MS):
+            self._start_on(host)
+            while not self.context.stopping.is_set() and not host.ask("hosted.awaitStart", id=self._id, wait=_WAIT_MS):
                 pass
 
     def _start_on(self, host: PluginHost) -> None:
-        context, conversion, clients, props = self.context, self._conversion, self._clients, self._props
-        self._host = host
-        self._started = True
-        self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, context.stored, clients.store))
-        with hiding(self._passwords):
-            self._host.ask(
-                "hosted.start",
-                id=self._id,
-                name=context.connector,
-                number=context.task,
-                **{"class": self.connector.plugin_name},
-                location=self.connector.location,
-                props=dict(props),
-                key=conversion.key,
-                value=conversion.value,
-                header=conversion.header,
-                stages=conversion.stages,
-                consumer=clients.consumer,
-                producer=clients.producer,
-                admin=clients.admin,
-                secrets=maskable(self._passwords),
-                settings=clients.settings,
-            )
+        """Create the task with its plugins, which is left behind if one of them has not returned when the task is to stop."""
+        context, conversion, clients = self.context, self._conversion, self._clients
+        request = {
+            "id": self._id,
+            "name": context.connector,
+            "number": context.task,
+            "class": self.connector.plugin_name,
+            "location": self.connector.location,
+            "props": dict(self._props),
+            "key": conversion.key,
+            "value": conversion.value,
+            "header": conversion.header,
+            "stages": conversion.stages,
+            "consumer": clients.consumer,
+            "producer": clients.producer,
+            "admin": clients.admin,
+            "secrets": maskable(self._passwords),
+            "settings": clients.settings,
+        }
+        call = in_background(lambda: host.ask("hosted.start", **request), f"plugin-{context.id}")
+        while not call.done():
+            wait([call], _LOOK_S)
+            if self.context.stopping.is_set() and not call.done():
+                log.warning("plugin.start.left-behind", task=str(context.id))
+                return
+        call.result()
 
     def state(self) -> HostedState:
         """The state of the task, a second after it had records, or after 16 without any. Raises PluginError if it failed."""

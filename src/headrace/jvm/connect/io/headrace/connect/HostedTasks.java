@@ -1,6 +1,7 @@
 package io.headrace.connect;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,6 +27,8 @@ final class HostedTasks {
     private final Supplier<HostEnvironment> environment;
     private final Events events;
     private final Map<String, HostedTask> tasks = new ConcurrentHashMap<>();
+    /** Tasks whose plugins are being made, and that nobody has stopped yet: a plugin may never return. */
+    private final Set<String> starting = ConcurrentHashMap.newKeySet();
 
     HostedTasks(PluginLoaders plugins, Supplier<HostEnvironment> environment, Events events) {
         this.plugins = plugins;
@@ -43,10 +46,11 @@ final class HostedTasks {
             case "hosted.state":
                 return task(id).state(wait(request), ((Number) request.get("idleWait")).longValue());
             case "hosted.stop":
+                starting.remove(id);
                 HostedTask task = tasks.remove(id);
                 return task == null || task.stop(wait(request));
             case "hosted.abandon":
-                abandon(id == null ? Set.copyOf(tasks.keySet()) : Set.of(id));
+                abandon(id == null ? all() : Set.of(id));
                 return null;
             default:
                 throw new IllegalArgumentException(method);
@@ -55,9 +59,16 @@ final class HostedTasks {
 
     /** Have tasks end without waiting for them: nothing of them counts any more. All are told before anything may wait. */
     private void abandon(Set<String> ids) {
+        starting.removeAll(ids);
         List<HostedTask> ended = ids.stream().map(tasks::remove).filter(Objects::nonNull).toList();
         ended.forEach(HostedTask::abandon);
         ended.forEach(task -> task.stop(0));
+    }
+
+    private Set<String> all() {
+        Set<String> ids = new HashSet<>(tasks.keySet());
+        ids.addAll(starting);
+        return ids;
     }
 
     private static long wait(Map<String, Object> request) {
@@ -73,18 +84,29 @@ final class HostedTasks {
     }
 
     private void start(String id, Map<String, Object> request) {
+        starting.add(id);
+        try {
+            HostedTask task = made(id, request);
+            tasks.put(id, task);
+            if (!starting.contains(id) && tasks.remove(id, task)) { // it was stopped meanwhile: it closes what it has
+                task.abandon();
+                task.stop(0);
+            }
+            task.start();
+        } finally {
+            starting.remove(id);
+        }
+    }
+
+    private HostedTask made(String id, Map<String, Object> request) {
         String location = (String) request.get("location");
         Connector connector = (Connector) plugins.instance((String) request.get("class"), location);
         Task instance = (Task) plugins.instance(connector.taskClass().getName(), location); // its connector's loader knows it
-        HostedTask task;
         if (instance instanceof SinkTask) {
-            task = new HostedSinkTask(environment.get(), parts(connector, instance, request));
-        } else {
-            StoredOffsets offsets = new StoredOffsets(id, events);
-            task = new HostedSourceTask(environment.get(), parts(connector, instance, request), offsets, new OffsetsToStore(id, events));
+            return new HostedSinkTask(environment.get(), parts(connector, instance, request));
         }
-        tasks.put(id, task);
-        task.start();
+        StoredOffsets offsets = new StoredOffsets(id, events);
+        return new HostedSourceTask(environment.get(), parts(connector, instance, request), offsets, new OffsetsToStore(id, events));
     }
 
     private <R extends ConnectRecord<R>> HostedTask.Parts<R> parts(Connector connector, Task task, Map<String, Object> request) {
