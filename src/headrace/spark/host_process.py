@@ -76,8 +76,9 @@ class ProcessHost(PluginHost):
         command += [f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"]
         command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.Serve"]
         # In its own process group: a terminal's Ctrl-C must only reach the worker, which needs the plugins until its tasks stop.
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
+        pipe, output = subprocess.PIPE, subprocess.STDOUT
+        process = subprocess.Popen(  # plugins may print what is no UTF-8
+            command, stdin=pipe, stdout=pipe, stderr=output, encoding="utf-8", errors="replace", process_group=0
         )
         assert process.stdin and process.stdout
         process.stdin.write(self._secret + "\n")

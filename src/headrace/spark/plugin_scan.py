@@ -115,7 +115,9 @@ def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: 
     for method, request in requests:
         command += [method, json.dumps(request)]
     try:
-        process = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+        process = subprocess.run(  # plugins may print what is no UTF-8
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_LIMIT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise SetupError(f"The scan of plugin.path was not finished within {_LIMIT_S} s.") from None
     lines = process.stdout.strip().splitlines()
