@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from headrace import plugins
 from headrace.config import parse_list
+from headrace.connect_config.shadowing import in_host
 from headrace.connect_config.versions import by_version
 from headrace.connectors.java.connector import JavaSinkConnector, JavaSourceConnector
 from headrace.converters.java import JavaConverter, JavaHeaderConverter
@@ -78,10 +79,24 @@ def _scan(props: Mapping[str, str]) -> plugin_scan.Scan | None:
 def _adapters(scanned: plugin_scan.Scan, worker: Mapping[str, str], spark: Callable[[], SparkSession]) -> list[type[Any]]:
     ordered = by_version([_adapter(plugin) for plugin in scanned.plugins])
     newest = {plugin.class_name: plugin.location for plugin in by_version(scanned.plugins)}
-    host = ConnectHost(spark, {"locations": scanned.locations or {}, "newest": newest, "worker": worker})
+    scan = {"locations": scanned.locations or {}, "newest": newest, "aliases": _aliases(ordered), "worker": worker}
+    host = ConnectHost(spark, scan)
     for cls in ordered:
         cls.host = host
     return ordered
+
+
+def _aliases(adapters: Iterable[type[Any]]) -> dict[str, str]:
+    """Class names by alias, for options of a plugin that name a class: those of Kafka Connect's own classes, too.
+
+    Aliases that several classes have are left out, as in Kafka Connect.
+    """
+    own = [cls for cls in plugins.every() if in_host(cls.plugin_name, None)]
+    names: dict[str, set[str]] = {}
+    for cls in [*own, *adapters]:
+        for alias in cls.plugin_aliases:
+            names.setdefault(alias, set()).add(cls.plugin_name)
+    return {alias: min(meant) for alias, meant in names.items() if len(meant) == 1}
 
 
 def _task_settings(props: Mapping[str, str]) -> dict[str, str]:

@@ -36,6 +36,7 @@ final class PluginLoaders extends URLClassLoader {
     private static final Logger LOG = LoggerFactory.getLogger(PluginLoaders.class);
     private final Map<String, List<String>> urls = new LinkedHashMap<>();
     private final Map<String, String> newest = new LinkedHashMap<>();
+    private final Map<String, String> aliases = new ConcurrentHashMap<>();
     private final Map<String, PluginClassLoader> loaders = new ConcurrentHashMap<>();
     private UnaryOperator<String> here = UnaryOperator.identity();
 
@@ -43,10 +44,14 @@ final class PluginLoaders extends URLClassLoader {
         super("plugins", new URL[0], connect);
     }
 
-    /** scan: `locations` (location to URLs) and `newest` (class to location). Locations that are there stay as they are. */
+    /**
+     * scan: `locations` (location to URLs), `newest` (class to location), and maybe `aliases` (short name to class). Locations that
+     * are there stay as they are.
+     */
     @SuppressWarnings("unchecked")
     synchronized void add(Map<String, Object> scan) {
         ((Map<String, List<String>>) scan.get("locations")).forEach(urls::putIfAbsent);
+        aliases.putAll((Map<String, String>) scan.getOrDefault("aliases", Map.of()));
         ((Map<String, String>) scan.get("newest")).forEach((name, location) -> {
             if (PluginUtils.shouldLoadInIsolation(name) // else a plugin's loader asks this one first, as it does for Connect's own
                     && getParent().getResource(name.replace('.', '/') + ".class") == null) {
@@ -131,8 +136,9 @@ final class PluginLoaders extends URLClassLoader {
 
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-        String location = newest.get(name);
-        return location == null ? super.loadClass(name, resolve) : of(location).loadClass(name);
+        String fullName = aliases.getOrDefault(name, name);
+        String location = newest.get(fullName);
+        return location == null ? super.loadClass(fullName, resolve) : of(location).loadClass(fullName);
     }
 
     private static URL url(String text) {
