@@ -10,19 +10,25 @@ from typing import Any
 import pytest
 
 from headrace import plugins
+from headrace.background import in_background
 from headrace.config.providers import Resolver
 from headrace.connect_config import validation
-from headrace.connectors.base import ConnectorContext
+from headrace.connectors.base import ConnectorContext, TaskContext
+from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.connectors.java.connector import JavaConnector
+from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError
 from headrace.runtime import java_plugins
-from headrace.spark.connect_host import PluginError
+from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
+from tests.support import wait_until
 
 pytestmark = pytest.mark.slow
 PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
 GROUPED, TRANSFORMATION = "org.example.Grouped", "connect.transforms.Transformation"
+HERE, HANGING = "org.example.Here", "org.example.Reticent$Hanging"
+PLAIN: Any = {"class": "org.apache.kafka.connect.storage.StringConverter", "location": None, "props": {}}
 RETICENT = [f"org.example.Reticent${name}" for name in ("Null", "Throwing", "Checking")]
 WORKER: Any = SimpleNamespace(
     key_converter="org.apache.kafka.connect.json.JsonConverter",
@@ -48,12 +54,15 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
         "1.0",
         {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT), TRANSFORMATION: GROUPED},
     )
+    archive(path / "second" / "plugins.jar", classes, "2.0", {"connect.transforms.predicates.Predicate": HERE})
     before = plugins.java_plugins()
     java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
+    process.users = 1_000  # it does not end with one of them
     for cls in plugins.java_plugins():
         cls.host = process
     yield process
+    process.users = 0
     process.end()
     plugins.set_java_plugins(before)
 
@@ -118,6 +127,11 @@ def test_a_converter_that_does_not_say_its_options_has_its_error_at_its_key(name
     assert plugins.find(name).passwords({"stamp": "x", "some.password": "hunter2"}) == ["hunter2"]
 
 
+@pytest.mark.parametrize("name", ["JsonConverter", "CountingSource"])
+def test_an_option_may_name_a_class_by_its_alias(name: str) -> None:
+    assert value(validated(delegate=name), "delegate")["errors"] == []
+
+
 @pytest.fixture
 def started() -> Callable[..., JavaConnector]:
     """Starts a connector."""
@@ -169,3 +183,48 @@ def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(
     shown = {metric["name"]: metric["value"] for metric in host.metrics()}
     assert (math.isnan(shown["average"]), shown["tables"], "broken" in shown) == (True, 2.0, False)
     source.stop()
+
+
+def test_what_a_plugin_prints_need_not_be_utf8(started: Callable[..., JavaConnector], capfd: pytest.CaptureFixture[str]) -> None:
+    printed = ""
+
+    def is_shown() -> bool:
+        nonlocal printed
+        printed += capfd.readouterr().err
+        return "\N{REPLACEMENT CHARACTER} printed" in printed
+
+    source = started()
+    wait_until(is_shown, 60, lambda: printed)
+    source.stop()
+
+
+def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    connector = plugins.find(PICKY)
+    monkeypatch.setattr(connector, "host_for_task", lambda _context, _heap: host)
+    task = JavaTask.of(connector)(TaskContext("c", 0))
+    hanging = {"class": HANGING, "location": connector.location, "props": {}}
+    task.run_with(Conversion(hanging, hanging, PLAIN), HostedClients({}, {}, {}))
+    started = in_background(lambda: task.start({}), "starts")
+    wait_until(lambda: task._started, 60, "the host makes the task")
+    ended = in_background(lambda: task.end(1), "ends")
+    ended.result(60)
+    task.context.stopping.set()
+    started.result(60)
+
+
+def test_a_predicate_is_tested_with_its_own_loader(host: ProcessHost) -> None:
+    source, predicate, grouped = (plugins.find(name) for name in (PICKY, HERE, GROUPED))
+    stage = {"alias": "o", "class": GROUPED, "location": grouped.location, "props": {}, "predicate_alias": "p", "negate": False}
+    stage["predicate"] = {"class": HERE, "location": predicate.location, "props": {}}
+    props = {"topic": "t", "counter": "0", "records": "3"}
+    whose = {"id": "c@0", "name": "c", "number": 0, "context": "[c|task-0] ", "class": PICKY, "location": source.location}
+    conversion = {"key": PLAIN, "value": PLAIN, "header": PLAIN, "stages": [stage], "secrets": [], "retry": None}
+    host.listen("c@0", HostListener(lambda: None, pytest.fail, lambda partitions: [None] * len(partitions)))
+    host.ask("task.start", **whose, props=props, **conversion, transactional=False)
+    while not host.ask("task.awaitStart", id="c@0", wait=1_000):
+        pass
+    while not (cut := host.ask("task.cut", id="c@0", most=10, travels=False, wait=1_000)):
+        pass
+    assert cut["to"] - cut["from"] == 3
+    host.ask("task.stop", id="c@0", wait=0)
+    host.forget("c@0")

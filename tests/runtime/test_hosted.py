@@ -58,6 +58,16 @@ def test_kafkas_own_transforms_are_left_to_the_host():
     assert plan.stages == ()
 
 
+def test_a_predicate_keeps_options_that_are_called_as_those_of_a_transformation():
+    predicate = {"predicates": "p", "predicates.p.type": "RecordIsTombstone", "predicates.p.negate": "own"}
+    _, conversion = polled(
+        {"transforms": "k", **KAFKAS, "transforms.k.predicate": "p", "transforms.k.negate": "true", **predicate}
+    )
+    (stage,) = conversion.stages
+    assert stage["predicate"]["props"] == {"type": "RecordIsTombstone", "negate": "own"}
+    assert (stage["negate"], stage["props"]) == (True, {"type": HOIST, "field": "f"})
+
+
 def test_what_follows_one_of_headraces_own_is_compiled_from_json_with_schemas():
     plan, conversion = polled({"transforms": "k,o,l", **KAFKAS, **OWN, **{k.replace(".k.", ".l."): v for k, v in KAFKAS.items()}})
     assert aliases(conversion) == ["k"]

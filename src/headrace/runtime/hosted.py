@@ -116,9 +116,12 @@ def _runs_in_host(stage: Stage) -> bool:
 
 def _stage(stage: Stage, config: Props) -> dict[str, Any]:
     """A stage for the host, which creates instances of its classes from the connector's configuration."""
+    transformation = _part(f"transforms.{stage.alias}.", stage.transformation, config)
+    for name in ("predicate", "negate"):  # Kafka Connect's own options of a transformation, not of its class
+        transformation["props"].pop(name, None)
     return {
         "alias": stage.alias,
-        **_part(f"transforms.{stage.alias}.", stage.transformation, config),
+        **transformation,
         "predicate": stage.predicate and _part(f"predicates.{stage.predicate_alias}.", stage.predicate, config),
         "predicate_alias": stage.predicate_alias,
         "negate": stage.negate,
@@ -126,9 +129,11 @@ def _stage(stage: Stage, config: Props) -> dict[str, Any]:
 
 
 def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
-    settings = under(config, prefix).items()
-    props = {key: value for key, value in settings if key not in ("predicate", "negate")}  # as Kafka Connect configures it
-    return {"class": type(part).plugin_name, "location": getattr(type(part), "location", None), "props": props}
+    return {
+        "class": type(part).plugin_name,
+        "location": getattr(type(part), "location", None),
+        "props": dict(under(config, prefix)),
+    }
 
 
 def _settings_of(config: Props, *names: str) -> dict[str, str]:

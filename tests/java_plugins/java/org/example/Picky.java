@@ -26,6 +26,8 @@ public class Picky extends CountingSourceConnector {
     @Override
     public void start(Map<String, String> props) {
         super.start(props);
+        System.out.write(0xff); // no UTF-8
+        System.out.println(" printed");
         PluginMetrics metrics = context().pluginMetrics();
         metrics.addMetric(metrics.metricName("average", "Of nothing.", new LinkedHashMap<>()), (config, now) -> Double.NaN);
         metrics.addMetric(metrics.metricName("broken", "Throws.", new LinkedHashMap<>()), (Gauge<Long>) (config, now) -> {
@@ -55,6 +57,7 @@ public class Picky extends CountingSourceConnector {
     @Override
     public ConfigDef config() {
         return super.config().define("tables", ConfigDef.Type.LIST, "", ConfigDef.Importance.HIGH, "Which.", "Tables", 1,
-            ConfigDef.Width.LONG, "Tables", new Two());
+            ConfigDef.Width.LONG, "Tables", new Two())
+            .define("delegate", ConfigDef.Type.CLASS, null, ConfigDef.Importance.LOW, "A class, by its name or alias.");
     }
 }

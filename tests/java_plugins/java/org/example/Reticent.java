@@ -1,8 +1,9 @@
 package org.example;
 
+import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
 
-/** Converters that do not say what their options are. */
+/** Converters that do not say what their options are, or anything at all. */
 public final class Reticent {
     private Reticent() {
     }
@@ -32,6 +33,14 @@ public final class Reticent {
             };
             return new ConfigDef().define("stamp", ConfigDef.Type.STRING, null, null, ConfigDef.Importance.LOW, "Its version.")
                 .define("checked", ConfigDef.Type.STRING, ConfigDef.NO_DEFAULT_VALUE, throwing, ConfigDef.Importance.LOW, "Never.");
+        }
+    }
+
+    /** Does not return from configure. */
+    public static class Hanging extends PlainConverter {
+        @Override
+        public void configure(Map<String, ?> props, boolean isKey) {
+            CountingSourceTask.failIf(Map.of("hang", "configure"), "configure");
         }
     }
 }

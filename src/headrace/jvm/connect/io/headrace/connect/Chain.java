@@ -22,7 +22,18 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
         boolean negate;
 
         R apply(R record) {
-            return predicate == null || negate != predicate.test(record) ? transformation.apply(record) : record;
+            if (predicate != null && negate == holds(record)) {
+                return record;
+            }
+            try (Swap swap = Swap.in(transformation)) {
+                return transformation.apply(record);
+            }
+        }
+
+        private boolean holds(R record) {
+            try (Swap swap = Swap.in(predicate)) {
+                return predicate.test(record);
+            }
         }
     }
 
@@ -54,7 +65,7 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
         R changed = record;
         for (Stage<R> stage : stages) {
             R given = changed;
-            try (Swap swap = Swap.in(stage.transformation)) {
+            try {
                 changed = retries.call(() -> stage.apply(given));
             } catch (RuntimeException | LinkageError e) {
                 throw new StageFailure(stage.alias, e);
