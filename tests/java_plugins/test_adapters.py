@@ -19,8 +19,10 @@ from headrace.connectors.java.connector import JavaConnector
 from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError
 from headrace.runtime import java_plugins
+from headrace.runtime.plan import converter
 from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
+from headrace.transforms.stages import stages
 from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
 from tests.support import wait_until
 
@@ -28,6 +30,7 @@ pytestmark = pytest.mark.slow
 PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
 GROUPED, TRANSFORMATION = "org.example.Grouped", "connect.transforms.Transformation"
 HERE, HANGING = "org.example.Here", "org.example.Reticent$Hanging"
+PREDICATE = "connect.transforms.predicates.Predicate"
 PLAIN: Any = {"class": "org.apache.kafka.connect.storage.StringConverter", "location": None, "props": {}}
 RETICENT = [f"org.example.Reticent${name}" for name in ("Null", "Throwing", "Checking")]
 WORKER: Any = SimpleNamespace(
@@ -54,7 +57,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
         "1.0",
         {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT), TRANSFORMATION: GROUPED},
     )
-    archive(path / "second" / "plugins.jar", classes, "2.0", {"connect.transforms.predicates.Predicate": HERE})
+    archive(path / "second" / "plugins.jar", classes, "2.0", {PREDICATE: HERE, TRANSFORMATION: GROUPED, CONVERTER: RETICENT[0]})
     before = plugins.java_plugins()
     java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
@@ -125,6 +128,21 @@ def test_a_converter_that_does_not_say_its_options_has_its_error_at_its_key(name
     body = validated(value__converter=name, value__converter__checked="x")
     assert (value(body, "value.converter")["errors"], body["error_count"]) == (errors, len(errors))
     assert plugins.find(name).passwords({"stamp": "x", "some.password": "hunter2"}) == ["hunter2"]
+
+
+def test_of_several_versions_the_one_that_is_packaged_with_the_connector_goes_before_newer_ones() -> None:
+    chain = {"transforms": "o", "transforms__o__type": GROUPED}
+    config = configuration(**chain, value__converter=RETICENT[0])
+    (stage,) = stages(config)
+    assert (type(stage.transformation).version, converter("value.converter", config, WORKER).version) == ("1.0", "1.0")
+    (stage,) = stages(config | {"transforms.o.plugin.version": "[2.0,)"})
+    assert type(stage.transformation).version == "2.0"
+    body = validated(**chain, value__converter=RETICENT[0])
+    assert [value(body, f"{what}.plugin.version")["value"] for what in ("transforms.o", "value.converter")] == ["1.0", "1.0"]
+    body = validated(connector__class="FileStreamSource", file="f", **chain)
+    assert value(body, "transforms.o.plugin.version")["value"] == "2.0"
+    workers = SimpleNamespace(originals={"value.converter": RETICENT[0]})
+    assert converter("value.converter", configuration(), workers).version == "2.0"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["JsonConverter", "CountingSource"])

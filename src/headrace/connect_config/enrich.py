@@ -18,6 +18,7 @@ from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
 from headrace.connect_config.engine import EngineConfig
+from headrace.connect_config.packaged import location_of_connector
 from headrace.connect_config.shadowing import used_by
 from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, with_version
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
@@ -66,18 +67,18 @@ def common_definition(
     converters: the worker's class for each of key.converter, value.converter, header.converter; version_of: the class
     whose version is the default of `connector.plugin.version`, by default the connector.
     """
-    declared = _declared(connector)
+    declared, beside = _declared(connector), getattr(connector, "location", None)
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
         used = converter_of(connector, str(props.get(name) or converters.get(name) or ""), slot)
         changed[name] = _converter_option(declared.options[name], slot, converters.get(name), props, used)
-        changed[version] = _version_option(declared.options[version], used)
+        changed[version] = _version_option(declared.options[version], used, beside if props.get(name) else None)
     version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
     changed[VERSION] = replace(_version_option(version_option, version_of or connector), validator=version_option.validator)
     definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
     for key, slot in CHAIN.items():
-        add_aliases(definition, key, slot, props)
+        add_aliases(definition, key, slot, props, beside)
     return definition
 
 
@@ -89,7 +90,7 @@ def chain_definition(props: Props) -> ConfigDef:
     declared = CommonConnectorConfig.definition().options
     definition = ConfigDef(declared[key] for key in CHAIN)
     for key, slot in CHAIN.items():
-        add_aliases(definition, key, slot, props)
+        add_aliases(definition, key, slot, props, location_of_connector(props))
         for alias in aliases(key, props):
             option = definition.options[f"{key}.{alias}.type"]
             _no_spaces(option.name, props)
@@ -109,24 +110,28 @@ def _declared(connector: type[Any] | None) -> ConfigDef:
     return ConfigDef([*declared.options.values(), *EngineConfig.definition().options.values()])
 
 
-def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Props) -> ConfigDef:
-    """Add the options of every alias that the list `key` names; returns the definition."""
+def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Props, beside: str | None = None) -> ConfigDef:
+    """Add the options of every alias that the list `key` names; returns the definition.
+
+    beside: the location of the connector (`with_version`).
+    """
     for alias in aliases(key, props):
         prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
         cls = find(str(props.get(prefix + "type") or ""), slot)
+        cls = None if cls is None else with_version(cls, None, beside)
         for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
-        cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"))
+        cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"), beside)
         if cls is not None:
             options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
             embed(definition, options, prefix, group, first_order=2)
     return definition
 
 
-def _with_version_or_none(cls: type[Any], version: str | None) -> type[Any] | None:
+def _with_version_or_none(cls: type[Any], version: str | None, beside: str | None) -> type[Any] | None:
     """The requested version of a class; None if it is missing, which the rules of class and version report."""
     try:
-        return with_version(cls, version)
+        return with_version(cls, version, beside)
     except HeadraceError:
         return None
 
@@ -260,8 +265,8 @@ def _converter_option(declared: Option, slot: PluginOption, default: str | None,
     return replace(declared, validator=Lambda(check, str(implements)), **fields)
 
 
-def _version_option(declared: Option, cls: type[Any] | None) -> Option:
-    version = None if cls is None else str(plugins.versions(cls)[-1].version)
+def _version_option(declared: Option, cls: type[Any] | None, beside: str | None = None) -> Option:
+    version = None if cls is None else str(with_version(cls, None, beside).version)
     rule = declared.validator if cls is None else InstalledVersion(cls)
     recommender = replace(installed(cls), visible=lambda _name, _parsed: cls is not None)
     return replace(declared, default=version, validator=rule, recommender=recommender)

@@ -226,7 +226,8 @@ def _converter_options(
         settings = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
         what = "load ConfigDef from"
         try:
-            definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()
+            version, beside = props.get(f"{key}.plugin.version"), getattr(connector, "location", None)
+            definition: ConfigDef = with_version(cls, version, beside).definition()
             what = "perform config validation for"
             checked = definition.validate({"converter.type": key.partition(".")[0], **settings})
             found.append((key, definition, checked))

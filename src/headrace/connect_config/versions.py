@@ -98,12 +98,16 @@ def _overlap(before: Restriction, after: Restriction) -> bool:
     return bool(before.high) and (not after.low or MavenVersion(after.low) < MavenVersion(before.high))
 
 
-def with_version(plugin: type[Any], version: str | None) -> type[Any]:
-    """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if available is none."""
+def with_version(plugin: type[Any], version: str | None, beside: str | None = None) -> type[Any]:
+    """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if available is none.
+
+    beside: the location on `plugin.path` of the connector that uses the class: a wanted version there goes before newer ones.
+    """
     requested, available = version_range(version), plugins.versions(plugin)
     fitting = [cls for cls in available if requested is None or requested.contains(str(cls.version))]
     if fitting:
-        return fitting[-1]
+        packaged = [cls for cls in fitting if beside is not None and getattr(cls, "location", None) == beside]
+        return (packaged or fitting)[-1]
     raise BadRequestError(
         f"Plugin {plugin.plugin_name} not found that matches the version range {requested}, "
         f"available versions: {java_text([str(cls.version) for cls in available])}"

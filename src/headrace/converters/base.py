@@ -163,28 +163,31 @@ def normal_headers(context: CompileContext, headers: Sql, mode: str) -> Sql:
     return f"{normal}.headers"
 
 
-def load(name: str, props: Mapping[str, str], is_key: bool, used: Used | None = None) -> Converter:
-    """The converter of this class name or alias; used: returns the class to use for it. Raises ConfigError if there is none."""
+def load(name: str, props: Mapping[str, str], is_key: bool, used: Used | None = None, beside: str | None = None) -> Converter:
+    """The converter of this class name or alias. Raises ConfigError if there is none.
+
+    used: returns the class to use for it; beside: the location of the connector that names it (`with_version`).
+    """
     from headrace import plugins
 
     option = "key.converter" if is_key else "value.converter"
-    return _find_class(option, name, plugins.Kind.CONVERTER, props, used)(props, is_key)
+    return _find_class(option, name, plugins.Kind.CONVERTER, props, used, beside)(props, is_key)
 
 
-def load_header(name: str, props: Mapping[str, str], used: Used | None = None) -> HeaderConverter:
-    """The header converter of this class name or alias; used: as of `load`. Raises ConfigError if there is none."""
+def load_header(name: str, props: Mapping[str, str], used: Used | None = None, beside: str | None = None) -> HeaderConverter:
+    """The header converter of this class name or alias; used, beside: as of `load`. Raises ConfigError if there is none."""
     from headrace import plugins
 
-    return _find_class("header.converter", name, plugins.Kind.HEADER_CONVERTER, props, used)(props)
+    return _find_class("header.converter", name, plugins.Kind.HEADER_CONVERTER, props, used, beside)(props)
 
 
-def _find_class(option: str, name: str, kind: str, props: Mapping[str, str], used: Used | None) -> type:
+def _find_class(option: str, name: str, kind: str, props: Mapping[str, str], used: Used | None, beside: str | None) -> type:
     from headrace import plugins
     from headrace.connect_config.versions import with_version
     from headrace.errors import NotFoundError
 
     try:
         cls = plugins.find(trim(name), kind)
-        return with_version(used(cls) if used else cls, props.get("plugin.version"))
+        return with_version(used(cls) if used else cls, props.get("plugin.version"), beside)
     except NotFoundError as e:
         raise ConfigError.invalid(option, name, f"Class {name} could not be found.") from e

@@ -27,7 +27,7 @@ from headrace.converters.connect_data import PluginJsonConverter
 from headrace.converters.json import NAME as JSON
 from headrace.plugins import Kind
 from headrace.runtime import plugin_instances
-from headrace.runtime.plan import TaskPlan, converter_settings
+from headrace.runtime.plan import TaskPlan, converter_settings, packaged_with
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.java_call import secrets_of
@@ -153,7 +153,7 @@ def _converters(
 
 def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig, used: Used) -> dict[str, Any]:
     name, props = converter_settings(option, config, worker)
-    cls = with_version(used(plugins.find(name, kind)), props.get("plugin.version"))
+    cls = with_version(used(plugins.find(name, kind)), props.get("plugin.version"), packaged_with(option, config))
     return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
 
 

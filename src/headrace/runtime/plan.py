@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from headrace.config.prefixes import under
 from headrace.connect_config.common import SourceConnectorConfig
+from headrace.connect_config.packaged import location_of_connector
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, Used, load, load_header
 from headrace.errors import ConfigError
@@ -103,8 +104,17 @@ def converters(config: Props, worker: WorkerConfig, used: Used | None = None) ->
     If the connector names one, only the connector's settings apply to it; else the worker's do. used: returns the class to use
     for one that is named. Raises ConfigError.
     """
-    key, value, header = (converter_settings(f"{part}.converter", config, worker) for part in ("key", "value", "header"))
-    return Converters(load(*key, True, used), load(*value, False, used), load_header(*header, used))
+    options = [f"{part}.converter" for part in ("key", "value", "header")]
+    key, value, header = (converter_settings(option, config, worker) for option in options)
+    with_key, with_value, with_header = (packaged_with(option, config) for option in options)
+    return Converters(
+        load(*key, True, used, with_key), load(*value, False, used, with_value), load_header(*header, used, with_header)
+    )
+
+
+def packaged_with(option: str, config: Props) -> str | None:
+    """The location of the connector if it names the converter of this option, which may be packaged with it; else None."""
+    return location_of_connector(config) if config.get(option) else None
 
 
 def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tuple[str, dict[str, str]]:

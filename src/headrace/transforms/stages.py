@@ -9,6 +9,7 @@ from headrace import plugins
 from headrace.config import Option
 from headrace.config.prefixes import under
 from headrace.connect_config.enrich import chain_definition
+from headrace.connect_config.packaged import location_of_connector
 from headrace.connect_config.versions import with_version
 from headrace.errors import ConfigError, ConnectError
 from headrace.plugin_metrics import PluginMetrics
@@ -104,4 +105,5 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
 
 
 def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:
-    return with_version(plugins.find(props[prefix + "type"].strip(), kind), props.get(prefix + "plugin.version"))
+    cls = plugins.find(props[prefix + "type"].strip(), kind)
+    return with_version(cls, props.get(prefix + "plugin.version"), location_of_connector(props))
