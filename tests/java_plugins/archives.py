@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import zipfile
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.cli.plugins.add import add
-from headrace.jvm.jars import classpath
+from headrace.jvm.jars import classpath, wheel_jar
 from headrace.jvm.java import find_java
 
 SOURCES = Path(__file__).with_name("java")
@@ -43,7 +44,9 @@ CHAIN = {
 def compiled(into: Path) -> Path:
     """The classes of the plugins that are made for these tests."""
     sources = [str(file) for file in sorted(SOURCES.rglob("*.java"))]
-    command = [str(find_java().program), "-jar", classpath("compiler"), "-17", "-nowarn", "-cp", classpath("connect")]
+    logging = map(wheel_jar, ("slf4j-api", "log4j-api", "log4j-1.2-api"))
+    class_path = os.pathsep.join([classpath("connect"), *map(str, logging)])
+    command = [str(find_java().program), "-jar", classpath("compiler"), "-17", "-nowarn", "-cp", class_path]
     subprocess.run([*command, "-d", str(into), *sources], check=True, capture_output=True)
     return into
 

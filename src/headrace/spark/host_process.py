@@ -29,7 +29,7 @@ from headrace.spark.connect_host import ConnectHost, HostListener, PluginError, 
 
 log = structlog.get_logger(__name__)
 
-_LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-slf4j2-impl")
+_LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-1.2-api", "log4j-slf4j2-impl")
 _START_S = 60.0
 _END_S = 5.0
 _MAX_LINES = 20

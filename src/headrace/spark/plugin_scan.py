@@ -12,6 +12,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from headrace.jvm.java import find_java
 log = structlog.get_logger(__name__)
 
 _ARCHIVES = (".jar", ".zip")
+_LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-1.2-api")
+"""What plugins may log with and not bring: a worker of Kafka Connect has it."""
 _LIMIT_S = 900
 """Time-out of a scan: reading every class of large archives takes minutes on a busy machine."""
 
@@ -110,8 +113,9 @@ def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: 
 
     Raises ConnectError for an exception of a plugin, SetupError if the JVM fails.
     """
-    class_path = os.pathsep.join(map(str, [*connect_classpath(progress), wheel_jar("slf4j-api")]))
-    command = [str(find_java().program), "-cp", class_path, "io.headrace.connect.Main"]
+    class_path = os.pathsep.join(map(str, [*connect_classpath(progress), *map(wheel_jar, _LOGGING)]))
+    logging = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
+    command = [str(find_java().program), logging, "-cp", class_path, "io.headrace.connect.Main"]
     for method, request in requests:
         command += [method, json.dumps(request)]
     try:

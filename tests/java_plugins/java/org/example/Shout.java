@@ -6,12 +6,16 @@ import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 
 /**
  * Words in capitals; the number `drop` is taken out, `fail` throws, as does the method `throw`, and `route` appends its version to the
  * topic. The first `passing` calls throw what may be tried again.
  */
 public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
+    private static final Logger LOG = LogManager.getLogger(Shout.class); // no jar of the plugin has these two
+    private static final org.apache.log4j.Logger OLD = org.apache.log4j.Logger.getLogger(Shout.class);
     private Map<String, ?> props;
     private Passing passing;
 
@@ -22,6 +26,8 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
 
     @Override
     public void configure(Map<String, ?> props) {
+        LOG.debug("configured");
+        OLD.debug("configured");
         this.props = props;
         passing = new Passing(props);
         throwIn("configure");

@@ -11,7 +11,7 @@ import java.util.function.BiFunction;
 /**
  * The way from Spark's class path into the class loader of Kafka Connect's classes, where plugins run: names and JDK types only.
  *
- * <p>Nothing of Spark's is seen there but SLF4J, so that plugins log where Spark does.
+ * <p>Nothing of Spark's is seen there but SLF4J and Log4j, which a worker of Kafka Connect has, too: plugins log where Spark does.
  */
 public final class ConnectHost {
     private static BiFunction host;
@@ -21,8 +21,9 @@ public final class ConnectHost {
     private ConnectHost() {
     }
 
-    /** Platform classes, and the application's SLF4J. */
+    /** Platform classes, and the application's SLF4J and Log4j; a plugin that brings its own sees that first. */
     static final class Base extends ClassLoader {
+        private static final String[] LOGGING = {"org.slf4j.", "org.apache.logging.log4j.", "org.apache.log4j."};
         private final ClassLoader application;
 
         Base(ClassLoader application) {
@@ -31,8 +32,10 @@ public final class ConnectHost {
         }
 
         protected Class findClass(String name) throws ClassNotFoundException {
-            if (name.startsWith("org.slf4j.")) {
-                return application.loadClass(name);
+            for (int i = 0; i < LOGGING.length; i++) {
+                if (name.startsWith(LOGGING[i])) {
+                    return application.loadClass(name);
+                }
             }
             throw new ClassNotFoundException(name);
         }
