@@ -18,6 +18,7 @@ from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.connectors.java.connector import JavaConnector
 from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError
+from headrace.rest.routes import loggers
 from headrace.runtime import java_plugins
 from headrace.runtime.plan import converter
 from headrace.spark.connect_host import HostListener, PluginError
@@ -204,16 +205,21 @@ def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(
 
 
 def test_what_a_plugin_prints_need_not_be_utf8(started: Callable[..., JavaConnector], capfd: pytest.CaptureFixture[str]) -> None:
-    printed = ""
-
-    def is_shown() -> bool:
-        nonlocal printed
-        printed += capfd.readouterr().err
-        return "\N{REPLACEMENT CHARACTER} printed" in printed
-
     source = started()
-    wait_until(is_shown, 60, lambda: printed)
+    assert "\N{REPLACEMENT CHARACTER} printed" in printed(capfd)
     source.stop()
+
+
+def printed(capfd: pytest.CaptureFixture[str]) -> str:
+    """What the process has printed, to the line of a connector that starts."""
+    lines: list[str] = []
+
+    def has_it() -> bool:
+        lines.append(capfd.readouterr().err)
+        return " printed" in "".join(lines)
+
+    wait_until(has_it, 60, lambda: "".join(lines))
+    return "".join(lines)
 
 
 def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,3 +252,15 @@ def test_a_predicate_is_tested_with_its_own_loader(host: ProcessHost) -> None:
     assert cut["to"] - cut["from"] == 3
     host.ask("task.stop", id="c@0", wait=0)
     host.forget("c@0")
+
+
+def test_levels_of_its_loggers_can_be_set_and_a_message_is_one_line(
+    started: Callable[..., JavaConnector], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for level in ("DEBUG", "WARN"):
+        loggers.apply("org.example", level)
+        source = started(topic=f"level {level}")
+        printed(capfd)  # so what is logged before has come, too
+        source.stop()
+    assert "it starts\\nwith level DEBUG" in caplog.text
+    assert "level WARN" not in caplog.text

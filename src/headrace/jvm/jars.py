@@ -98,7 +98,8 @@ def connect_classpath(progress: Progress | None = None) -> list[Path]:
     libraries = jars("connect", progress)
     if not target.is_file():
         compiler = classpath("compiler", progress)
-        class_path = os.pathsep.join(map(str, [*libraries, wheel_jar("slf4j-api")]))
+        logging = map(wheel_jar, ("slf4j-api", "log4j-api", "log4j-core"))
+        class_path = os.pathsep.join(map(str, [*libraries, *logging]))
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling the host of Kafka Connect's plugins")

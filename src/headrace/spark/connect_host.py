@@ -25,6 +25,7 @@ from headrace.config.redaction import maskable
 from headrace.errors import ConnectError
 from headrace.jvm.jars import connect_classpath
 from headrace.jvm.output import hide
+from headrace.spark import plugin_log_levels
 from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class ConnectHost(PluginHost):
                     jars = [jar.absolute().as_uri() for jar in connect_classpath()]
                     hosts.offer(jars, json.dumps(self.scan, ensure_ascii=False))
                 self._java = java
+                plugin_log_levels.follow(self, lambda name, level: java.ask("level", json.dumps({"name": name, "level": level})))
                 if not _following.is_set():
                     _following.set()
                     threading.Thread(target=self._follow, name="plugin-events", daemon=True).start()

@@ -25,6 +25,7 @@ from headrace.errors import ConnectError, SetupError
 from headrace.jvm.jars import connect_classpath, wheel_jar
 from headrace.jvm.java import find_java
 from headrace.jvm.output import pass_line
+from headrace.spark import plugin_log_levels
 from headrace.spark.connect_host import ConnectHost, HostListener, PluginError, PluginHost
 
 log = structlog.get_logger(__name__)
@@ -68,6 +69,7 @@ class ProcessHost(PluginHost):
         self._port = 0
         self._process = self._started()
         self.ask("plugins", **driver.scan)
+        plugin_log_levels.follow(self, lambda name, level: self.ask("level", name=name, level=level))
         threading.Thread(target=self._follow, name=f"plugin-events-{settings.connector}", daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
@@ -180,6 +182,7 @@ class ProcessHost(PluginHost):
 
     def end(self) -> None:
         """End the process."""
+        plugin_log_levels.forget(self)
         assert self._process.stdin
         self._process.stdin.close()
         try:

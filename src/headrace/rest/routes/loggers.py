@@ -9,6 +9,8 @@ from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, logs, responses
 from headrace.rest.log_levels import LogLevels, parse_level
 from headrace.rest.resource import JsonBody, Resource
+from headrace.runtime.logs import LEVELS
+from headrace.spark import plugin_log_levels
 
 resource = Resource("admin", early=True)
 _LEVELS = LogLevels()  # a process has one set of loggers
@@ -16,7 +18,14 @@ _LEVELS = LogLevels()  # a process has one set of loggers
 
 def apply(namespace: str, level: str) -> None:
     """Set a level that was read from the config topic; one that no worker could have written is left out."""
-    _LEVELS.set(namespace, parse_level(level))
+    _set(namespace, parse_level(level))
+
+
+def _set(namespace: str, level: str) -> list[str]:
+    """Set a level of this worker's loggers, and of its plugins'; returns the names of the former that had another one."""
+    changed = _LEVELS.set(namespace, level)
+    plugin_log_levels.set_level(namespace, level, LEVELS[level])
+    return changed
 
 
 @resource.get("/admin/loggers", gives={200: "Loggers"})
@@ -45,4 +54,4 @@ def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worke
         return responses.done(204)
     if scope.lower() != "worker":
         logs.LOGGERS.warning("Received invalid scope '%s' in request to adjust logging level; will default to worker", scope)
-    return responses.ok(_LEVELS.set(logger, level))
+    return responses.ok(_set(logger, level))

@@ -7,6 +7,7 @@ import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.metrics.Gauge;
 import org.apache.kafka.common.metrics.PluginMetrics;
+import org.slf4j.LoggerFactory;
 
 /** Recommends and refuses values, and defines `topics`, which it does not pass on to its tasks. */
 public class Picky extends CountingSourceConnector {
@@ -26,6 +27,7 @@ public class Picky extends CountingSourceConnector {
     @Override
     public void start(Map<String, String> props) {
         super.start(props);
+        LoggerFactory.getLogger(Picky.class).debug("it starts\nwith {}", props.get("topic"));
         System.out.write(0xff); // no UTF-8
         System.out.println(" printed");
         PluginMetrics metrics = context().pluginMetrics();

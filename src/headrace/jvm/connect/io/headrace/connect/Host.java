@@ -16,6 +16,8 @@ import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.core.config.Configurator;
 
 /**
  * All that can be asked from outside of Connect's class loader: a method, and arguments of JDK types.
@@ -82,6 +84,9 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "plugins":
                 plugins.add(request);
                 worker = Json.texts(request.get("worker"));
+                return null;
+            case "level": // as Kafka Connect's own loggers do it: what is below has it, too
+                Configurator.setAllLevels((String) request.get("name"), Level.valueOf((String) request.get("level")));
                 return null;
             case "metrics":
                 return environment().ofPlugins();
