@@ -40,7 +40,7 @@ public final class HeaderText {
     }
 
     /** Connect's object, whose text and whose place in a HashMap are those of Connect; of a struct a map in the order of the fields. */
-    private static Object connect(Object value, Map schema) {
+    static Object connect(Object value, Map schema) {
         String type = (String) schema.get("type");
         if (value == null) {
             return null;
@@ -64,6 +64,9 @@ public final class HeaderText {
 
     private static Object logical(String name, Object value, Map schema) {
         if ("Decimal".equals(name)) {
+            if (value instanceof Number) {
+                return new BigDecimal(value.toString()); // a default
+            }
             int scale = Integer.parseInt((String) ((Map) schema.get("parameters")).get("scale"));
             return new BigDecimal(new BigInteger(Base64.getDecoder().decode((String) value)), scale);
         }
@@ -88,7 +91,8 @@ public final class HeaderText {
         LinkedHashMap struct = new LinkedHashMap();
         for (int i = 0; i < fields.size(); i++) {
             Map field = (Map) fields.get(i);
-            struct.put(field.get("field"), connect(value.get(field.get("field")), field));
+            Object found = value.get(field.get("field"));
+            struct.put(field.get("field"), connect(found == null ? field.get("default") : found, field)); // as Struct.get does
         }
         return struct;
     }

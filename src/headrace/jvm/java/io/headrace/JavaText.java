@@ -2,6 +2,7 @@ package io.headrace;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.util.Date;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** What Java's toString gives for a list or a map of data with a schema, in which structs are told from maps. */
 public final class JavaText {
     private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final UTF8String DATE = UTF8String.fromString("EEE MMM dd HH:mm:ss zzz yyyy"); // of Date.toString
 
     private static final Memo SCHEMAS = new Memo() {
         Object make(String text) {
@@ -49,7 +51,11 @@ public final class JavaText {
         if ("double".equals(type) && value instanceof Number) {
             return String.valueOf(((Number) value).doubleValue());
         }
-        return String.valueOf(value);
+        Object connect = HeaderText.connect(value, schema);
+        if (connect instanceof Date) {
+            return Dates.format(((Date) connect).getTime(), DATE).toString();
+        }
+        return String.valueOf(connect);
     }
 
     private static String struct(Map value, List fields) {
@@ -84,7 +90,7 @@ public final class JavaText {
         } else {
             for (int i = 0; i < ((List) value).size(); i++) {
                 List pair = (List) ((List) value).get(i);
-                unordered.put(text(pair.get(0), keys), text(pair.get(1), values));
+                unordered.put(HeaderText.connect(pair.get(0), keys), text(pair.get(1), values)); // the place is that of the key's class
             }
         }
         return unordered.toString();
