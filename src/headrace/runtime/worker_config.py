@@ -193,7 +193,7 @@ class WorkerConfig(Config):
         Type.STRING,
         "",
         importance=LOW,
-        doc="Value of the Access-Control-Allow-Origin header; empty: no cross-origin requests.",
+        doc="Origins whose web pages may use the REST API: Java regular expressions, separated by commas; `*`: any; empty: none.",
     )
     cors_methods: str = option(
         "access.control.allow.methods",
