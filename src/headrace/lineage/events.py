@@ -29,7 +29,7 @@ from openlineage.client.generated import lineage as lineage_facet
 from headrace import __version__
 from headrace.lineage.jobs import Dataset, JobLineage
 from headrace.lineage.runs import RunEventPlan
-from headrace.rest.overview import first_line
+from headrace.rest.traces import first_line
 from headrace.transforms.column_lineage import ColumnRow
 from headrace.values.times import iso
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import Counter
@@ -16,17 +15,23 @@ from typing import Any
 
 from starlette.requests import Request
 
+<<<<<<< HEAD
 from headrace.cluster.herder import Herder
 from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.cluster_names import read_from, written_to
+=======
+from headrace.errors import HeadraceError, NotFoundError, RestError
+from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
+from headrace.rest.cluster_names import read_from, written_to
+from headrace.rest.herder import RestHerder
+from headrace.rest.traces import first_line
+>>>>>>> 1edd8bd3 (Reading traces has a module of its own beside the overview)
 
 PER_PAGE = 50
 OWN_CLUSTER = "of the workers"
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
-_RECORD = re.compile(r"Tolerance exceeded in error handler: record (?P<origin>.*), at (?P<step>.*)")
-_SETTING = re.compile(r"for configuration (?P<invalid>[^\s:]+)|[Mm]issing required configuration \"(?P<missing>[^\"]+)\"")
 _FRESH_S = 2.0
 _GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # reads the group's members from Kafka
 
@@ -304,6 +309,7 @@ def no_progress(task: int, stalled_ms: int) -> str:
     return f"Task {task} has made no progress for {stalled_ms // 1000} s, and its lag grows."
 
 
+<<<<<<< HEAD
 def first_line(trace: str) -> str:
     """The error sentence: the first line of a trace, without the name of the Java class."""
     line = trace.strip().partition("\n")[0].strip()
@@ -330,6 +336,9 @@ def named_in(trace: str) -> list[tuple[str, str]]:
 
 
 def _topics(herder: Herder, name: str) -> list[str]:
+=======
+def _topics(herder: RestHerder, name: str) -> list[str]:
+>>>>>>> 1edd8bd3 (Reading traces has a module of its own beside the overview)
     try:
         return sorted(herder.active_topics(name))
     except RestError:  # tracking is off

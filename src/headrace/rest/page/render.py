@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from headrace import __version__
-from headrace.rest.overview import causes, first_line, named_in
+from headrace.rest.traces import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
 from headrace.values.times import iso
 
