@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,6 +20,7 @@ from headrace.embedded import Broker
 from headrace.errors import SetupError
 from headrace.jvm.class_archive import Of, archive, making
 from headrace.jvm.jars import claimed
+from headrace.retry import poll_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,11 +100,8 @@ def _copy_lines(worker: EmbeddedWorker, source: Path, target: Path) -> None:
     writing = {"connector.class": f"{connector}SinkConnector", "file": str(target), "topics": "lines"}
     worker.call("POST", "/connectors", {"name": "source", "config": reading | created})
     worker.call("POST", "/connectors", {"name": "sink", "config": writing})
-    end = time.monotonic() + _TIMEOUT_S
-    while not (target.is_file() and target.stat().st_size):
-        if time.monotonic() > end:
-            raise SetupError(f"The connectors copied no line within {_TIMEOUT_S} s.")
-        time.sleep(0.1)
+    if not poll_until(lambda _left_s: target.is_file() and target.stat().st_size, _TIMEOUT_S, 0.1):
+        raise SetupError(f"The connectors copied no line within {_TIMEOUT_S} s.")
 
 
 def _broker(file: Path) -> None:

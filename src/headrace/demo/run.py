@@ -102,14 +102,14 @@ def _watch(progress: Progress, worker: EmbeddedWorker, connector: dict[str, Any]
     """Show how the destination fills; returns the seconds from the first look to the last record."""
     prefix, total = connector["config"]["destination.topics.prefix"], sum(t.rows for t in TABLES)
     task = progress.add_task(f"Mirroring by connector '{connector['name']}'", total=total)
-    begin, wait = time.monotonic(), threading.Event()
+    begin = time.monotonic()
     while (arrived := sum(_size(admin, prefix + t.name) for t in TABLES)) < total:
         progress.update(task, completed=arrived)
         if failures := _failures(worker, connector["name"]):
             raise ConnectError(f"The connector failed: {failures[0].splitlines()[0]}")
         if time.monotonic() - begin > ARRIVAL_S:
             raise ConnectError(f"Only {arrived:,} of {total:,} records arrived within {ARRIVAL_S:.0f} s.")
-        wait.wait(0.1)
+        time.sleep(0.1)
     progress.update(task, completed=total)
     return time.monotonic() - begin
 
@@ -143,7 +143,7 @@ def _compare(spark: SparkSession, source: Broker, target: Broker, connector: dic
 def _lag(progress: Progress, admin: Admin, connector: dict[str, Any]) -> dict[str, int]:
     """The lag of the source group by topic, once its last commit has arrived (it follows the last batch)."""
     group = connector["config"]["source.group.id"]
-    wait, end = threading.Event(), time.monotonic() + 15
+    end = time.monotonic() + 15
     while True:
         lag = {}
         committed = admin.committed(group)
@@ -153,7 +153,7 @@ def _lag(progress: Progress, admin: Admin, connector: dict[str, Any]) -> dict[st
             lag[table.name] = sum(ends[p] - committed.get(p, 0) for p in partitions)
         if not any(lag.values()) or time.monotonic() > end:
             return lag
-        wait.wait(0.2)
+        time.sleep(0.2)
 
 
 def _closing(worker: EmbeddedWorker, source: Broker, target: Broker) -> str:
