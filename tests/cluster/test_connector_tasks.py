@@ -15,10 +15,11 @@ from headrace.cluster.connector_tasks import ConnectorTasks
 from headrace.cluster.desired_state import DesiredState
 from headrace.cluster.event_log import EventLog
 from headrace.cluster.standalone.stores import memory_stores
-from headrace.cluster.status_reporter import RESTARTING, StatusReporter
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.config import Config
 from headrace.config.providers.configured import configured_resolver
 from headrace.errors import ConnectError, RetriableError
+from headrace.runtime.states import RESTARTING
 from headrace.runtime.task import TaskEvents
 
 CONFIG = {"name": "c", "connector.class": "FileStreamSource", "tasks.max": "3"}

@@ -14,9 +14,10 @@ import pytest
 from headrace.cluster.event_log import STRANGERS_IN_MEMORY, EventLog, EventLogs
 from headrace.cluster.recent_events import IN_MEMORY
 from headrace.cluster.standalone.stores import MemoryLog
-from headrace.cluster.status_reporter import FAILED, RUNNING, StatusReporter
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.errors import ConnectError
 from headrace.rest import passwords, period_limit
+from headrace.runtime.states import FAILED, RUNNING
 from tests.rest.conftest import Answer, Client
 from tests.rest.memory_herder import MemoryHerder
 

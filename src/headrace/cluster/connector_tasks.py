@@ -14,13 +14,14 @@ import structlog
 from headrace.cluster.desired_state import DesiredState
 from headrace.cluster.leader import Leader
 from headrace.cluster.restarts import Failure, plan_restart
-from headrace.cluster.status_reporter import FAILED, PAUSED, RUNNING, UNASSIGNED, StatusReporter
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.config.java_pattern import JavaRegexError
 from headrace.config.redaction import redact
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError, HeadraceError
 from headrace.plugins import Kind
+from headrace.runtime.states import FAILED, PAUSED, RUNNING, UNASSIGNED
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker import TaskNumber, Worker
 from headrace.spark import failure

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headrace.cluster.status_reporter import UNASSIGNED
 from headrace.connectors.base import Props
+from headrace.runtime.states import UNASSIGNED
 
 
 @dataclass(frozen=True)

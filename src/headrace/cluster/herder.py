@@ -20,13 +20,14 @@ from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.rest_bodies import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.standalone.group import StandaloneGroup
-from headrace.cluster.status_reporter import RESTARTING, StatusReporter, remove_stale_statuses
+from headrace.cluster.status_reporter import StatusReporter, remove_stale_statuses
 from headrace.cluster.stores import WorkerStores
 from headrace.cluster.supervisors import Supervisors
 from headrace.cluster.topic_rules import topics_in_use
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
 from headrace.errors import AlreadyExistsError, ConfigError, ConnectError, ElsewhereError, NotFoundError, RestError
+from headrace.runtime.states import RESTARTING
 from headrace.runtime.worker import Worker
 
 _TARGETS = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.connect_config.validation import connector_class
 from headrace.errors import HeadraceError
+from headrace.runtime.states import FAILED, RESTARTING
 
 Status = Mapping[str, Any]
 
@@ -61,7 +62,7 @@ def restart_plan(connector: Status, tasks: Mapping[int, Status], include_tasks: 
     """The parts to restart: all, or the FAILED ones."""
 
     def affected(status: Status) -> bool:
-        return not only_failed or status["state"] == "FAILED"
+        return not only_failed or status["state"] == FAILED
 
     return RequestedRestart(
         connector=affected(connector),
@@ -71,6 +72,6 @@ def restart_plan(connector: Status, tasks: Mapping[int, Status], include_tasks: 
 
 def restarting_body(body: dict[str, Any], plan: RequestedRestart) -> dict[str, Any]:
     """The status body with the affected parts shown as RESTARTING."""
-    connector = body["connector"] | ({"state": "RESTARTING"} if plan.connector else {})
-    tasks = [t | ({"state": "RESTARTING"} if t["id"] in plan.tasks else {}) for t in body["tasks"]]
+    connector = body["connector"] | ({"state": RESTARTING} if plan.connector else {})
+    tasks = [t | ({"state": RESTARTING} if t["id"] in plan.tasks else {}) for t in body["tasks"]]
     return body | {"connector": connector, "tasks": tasks}

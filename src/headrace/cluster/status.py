@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, Status, StatusRecord, TaskStatusRecord
+from headrace.runtime.states import RUNNING, UNASSIGNED
 from headrace.topics import active
 
 log = structlog.get_logger(__name__)
@@ -69,8 +70,8 @@ def _is_stale(new: Status, current: Status | None) -> bool:
     """Whether this is the UNASSIGNED of a task's previous worker, written after RUNNING of its new worker."""
     return (
         current is not None
-        and new["state"] == "UNASSIGNED"
-        and current["state"] == "RUNNING"
+        and new["state"] == UNASSIGNED
+        and current["state"] == RUNNING
         and new["generation"] <= current["generation"]
     )
 

@@ -13,13 +13,12 @@ from headrace.cluster.state import ClusterState
 from headrace.cluster.status_store import StatusStore
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
+from headrace.runtime.states import FAILED, PAUSED, RUNNING, STOPPED, UNASSIGNED
 from headrace.runtime.stream_mode import StreamMode
 from headrace.topics.active import no_longer_consumed
 
 log = structlog.get_logger(__name__)
 
-RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
-UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
 DELETED = "DELETED"
 """Used in the history only: in the status topic it is a tombstone."""
 _ENDS = (FAILED, UNASSIGNED)

@@ -18,13 +18,14 @@ import structlog
 from headrace.cluster.connector_tasks import ConnectorTasks, as_headrace_error
 from headrace.cluster.desired_state import DesiredState, Restart
 from headrace.cluster.leader import Leader
-from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, StatusReporter
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import HeadraceError, TooManyTasksError
 from headrace.retry import Backoff
 from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.schema_usage import USAGE
+from headrace.runtime.states import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)

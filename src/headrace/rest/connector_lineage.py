@@ -32,7 +32,7 @@ from headrace.rest.lineage import (
     topic_node,
     with_schemas,
 )
-from headrace.rest.overview import FAILED
+from headrace.runtime.states import FAILED
 
 Config = Mapping[str, str | None]
 Uses = Sequence[Mapping[str, Any]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from headrace.rest.overview import FAILED
+from headrace.runtime.states import FAILED
 
 CONNECTOR, TOPIC, EXTERNAL, APPLICATION, UNKNOWN = "connector", "topic", "external", "application", "unknown"
 

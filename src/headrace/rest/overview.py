@@ -15,23 +15,16 @@ from typing import Any
 
 from starlette.requests import Request
 
-<<<<<<< HEAD
 from headrace.cluster.herder import Herder
-from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
-from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
-from headrace.rest.cluster_names import read_from, written_to
-=======
 from headrace.errors import HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.cluster_names import read_from, written_to
-from headrace.rest.herder import RestHerder
 from headrace.rest.traces import first_line
->>>>>>> 1edd8bd3 (Reading traces has a module of its own beside the overview)
+from headrace.runtime.states import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED
 
 PER_PAGE = 50
 OWN_CLUSTER = "of the workers"
-FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
-_ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
+_ORDER = {FAILED: 0, RESTARTING: 1, UNASSIGNED: 2, PAUSED: 4, STOPPED: 5}
 _FRESH_S = 2.0
 _GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # reads the group's members from Kafka
 
@@ -309,36 +302,7 @@ def no_progress(task: int, stalled_ms: int) -> str:
     return f"Task {task} has made no progress for {stalled_ms // 1000} s, and its lag grows."
 
 
-<<<<<<< HEAD
-def first_line(trace: str) -> str:
-    """The error sentence: the first line of a trace, without the name of the Java class."""
-    line = trace.strip().partition("\n")[0].strip()
-    name, colon, sentence = line.partition(": ")
-    return sentence if colon and sentence and " " not in name and "." in name else line
-
-
-def causes(trace: str) -> list[str]:
-    """Why, in the sentences of a trace: the first line, then what each `Caused by:` adds to it, the root cause last."""
-    lines = [line.removeprefix(CAUSED_BY) for line in trace.strip().splitlines() if line.startswith(CAUSED_BY)]
-    sentences = [first_line(trace)]
-    for sentence in map(first_line, lines):
-        if sentence and all(sentence not in before for before in sentences):
-            sentences.append(sentence)
-    return sentences
-
-
-def named_in(trace: str) -> list[tuple[str, str]]:
-    """What a trace names that one can look for, as far as it names any: the record, the step of the chain, and settings."""
-    failed = _RECORD.search(trace)
-    labels = [("Record", failed["origin"]), ("Step", failed["step"])] if failed else []
-    settings = dict.fromkeys(match["invalid"] or match["missing"] for match in _SETTING.finditer(trace))
-    return [*labels, *(("Setting", name) for name in settings)]
-
-
 def _topics(herder: Herder, name: str) -> list[str]:
-=======
-def _topics(herder: RestHerder, name: str) -> list[str]:
->>>>>>> 1edd8bd3 (Reading traces has a module of its own beside the overview)
     try:
         return sorted(herder.active_topics(name))
     except RestError:  # tracking is off

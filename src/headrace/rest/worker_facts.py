@@ -16,6 +16,7 @@ from headrace import __version__
 from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
+from headrace.runtime.states import FAILED, UNASSIGNED
 from headrace.spark.plane import running_planes
 
 ANSWERS, SILENT, GONE = "answers", "silent", "gone"
@@ -119,9 +120,9 @@ def _loads(herder: Herder) -> dict[str, tuple[int, int, int]]:
         except NotFoundError:  # deleted meanwhile, or without a status so far
             continue
         for part, is_task in ((status["connector"], 0), *((task, 1) for task in status["tasks"])):
-            if part["state"] == "UNASSIGNED":
+            if part["state"] == UNASSIGNED:
                 continue
             connectors, tasks, failed = loads.get(part["worker_id"], (0, 0, 0))
-            failed += part["state"] == "FAILED"
+            failed += part["state"] == FAILED
             loads[part["worker_id"]] = (connectors + 1 - is_task, tasks + is_task, failed)
     return loads

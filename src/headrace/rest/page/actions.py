@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, RestError
-from headrace.rest.overview import FAILED, OverviewRow
+from headrace.rest.overview import OverviewRow
 from headrace.rest.page.call import Call
 from headrace.rest.roles import Role
+from headrace.runtime.states import FAILED, PAUSED, STOPPED
 
 DELETE, CHANGED = "delete", "changed"
 _WORDS = {
@@ -35,9 +36,9 @@ def confirm(call: Call) -> Response:
 
 def _hits(action: str, row: OverviewRow) -> bool:
     return {
-        "pause": row.state not in ("PAUSED", "STOPPED"),
-        "resume": row.state in ("PAUSED", "STOPPED"),
-        "stop": row.state != "STOPPED",
+        "pause": row.state not in (PAUSED, STOPPED),
+        "resume": row.state in (PAUSED, STOPPED),
+        "stop": row.state != STOPPED,
         "restart-failed": row.state == FAILED,
     }.get(action, True)
 

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from headrace.dead_letters.letter import topic_of
 from headrace.errors import HeadraceError, NotFoundError
-from headrace.rest.overview import FAILED
 from headrace.rest.page.call import Call, sentence_of
+from headrace.runtime.states import FAILED
 
 TABS = ("status", "configuration", "offsets", "history", "log")
 _LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")

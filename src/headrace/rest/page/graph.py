@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from starlette.responses import Response
 
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
-from headrace.rest.overview import FAILED
 from headrace.rest.page.call import Call
 from headrace.rest.page.layout import HEIGHT, MOST_NODES, WIDTH, draw
+from headrace.runtime.states import FAILED
 
 _NAMED = ("connector", "topic", "application")
 

@@ -21,6 +21,7 @@ from headrace.runtime.metrics.progress import CommitProgress
 from headrace.runtime.metrics.task import TaskMetrics
 from headrace.runtime.metrics.window import Span
 from headrace.runtime.metrics.worker import ConnectorMetrics, Startups, of_worker
+from headrace.runtime.states import FAILED, RUNNING, UNASSIGNED
 from headrace.values.times import now_ms
 
 Lag = Mapping[str, int]
@@ -190,7 +191,7 @@ class Metrics:
     def connector_state(self, name: str, state: str) -> None:
         """Set the state (RUNNING …) of a connector of this worker; UNASSIGNED removes it."""
         with self._lock:
-            if state == "UNASSIGNED":
+            if state == UNASSIGNED:
                 self._connectors.pop(name, None)
                 self._connector_measures.pop(name, None)
             else:
@@ -203,12 +204,12 @@ class Metrics:
         """
         with self._lock:
             recorder = self._tasks.get((connector, task))
-            if recorder is None and state != "UNASSIGNED":  # it failed before it was created
+            if recorder is None and state != UNASSIGNED:  # it failed before it was created
                 kind = self._connectors.get(connector, ConnectorMetrics()).kind or "source"
                 recorder = self._tasks[connector, task] = TaskRecorder(TaskMetrics.new(kind, self._span, self._now()), self._now)
         if recorder is not None:
-            if recorder.state.status == "unassigned" and state in ("RUNNING", "FAILED"):
-                self.started("task", ok=state == "RUNNING")
+            if recorder.state.status == "unassigned" and state in (RUNNING, FAILED):
+                self.started("task", ok=state == RUNNING)
             recorder.record(StateChanged(state.lower(), error))
 
     def remove_task(self, connector: str, task: int) -> None:
