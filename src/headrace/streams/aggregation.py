@@ -107,8 +107,15 @@ def windowed_store(internal: MaterializedInternal, windows: Windows | SessionWin
     if windows.retention_ms > retention_ms:
         raise ArgumentError(_retention_too_short(internal.store_name, windows, retention_ms))
     if isinstance(windows, SessionWindows):
-        return internal.store(StoreKind.SESSION, retention_ms)
-    return internal.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
+        store = internal.store(StoreKind.SESSION, retention_ms)
+    else:
+        store = internal.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
+    supplier = internal.materialized.supplier
+    if supplier is None or supplier.kind is not store.kind:
+        return store
+    # As in Kafka only the changelog goes by the Materialized or the windows, but no window that is still open is forgotten.
+    kept_ms = max(supplier.retention_ms or 0, windows.retention_ms)
+    return replace(store, retention_ms=kept_ms, log_retention_ms=retention_ms)
 
 
 def _retention_too_short(store: str, windows: Windows | SessionWindows, retention_ms: int) -> str:

@@ -112,7 +112,7 @@ def _hash_code(sources: Iterable[str], logs: Mapping[str, StateStore]) -> int:
     configs = []
     for log, store in logs.items():
         settings = map_hash((java_hash(key), java_hash(value)) for key, value in store.log_config.items())
-        retention = [long_hash(store.retention_ms or 0)] if store.kind in (*WINDOWED, StoreKind.VERSIONED) else []
+        retention = [long_hash(_retention_ms(store))] if store.kind in (*WINDOWED, StoreKind.VERSIONED) else []
         configs.append((java_hash(log), objects_hash(java_hash(log), settings, *retention, _FALSE)))
     low = map_hash(configs)
     both = (set_hash(map(java_hash, sources)) << 32) | (low - (1 << 32) if low >> 31 else low) & 0xFFFFFFFFFFFFFFFF
@@ -185,14 +185,18 @@ def _source_counts(groups: list[Subtopology], count: Count) -> dict[str, int]:
 
 def _changelog(name: str, partitions: int, store: StateStore, config: StreamsConfig) -> InternalTopic:
     if store.kind is StoreKind.VERSIONED:
-        lag = saturated_sum(store.retention_ms or 0, VERSIONED_ADDITIONAL_MS)
+        lag = saturated_sum(_retention_ms(store), VERSIONED_ADDITIONAL_MS)
         configs = {"min.compaction.lag.ms": str(lag), **store.log_config}
         return _topic(name, TopicKind.VERSIONED_CHANGELOG, partitions, configs, config)
     if store.kind in WINDOWED:
-        retention = saturated_sum(store.retention_ms or 0, config.additional_retention_ms)
+        retention = saturated_sum(_retention_ms(store), config.additional_retention_ms)
         configs = {"retention.ms": str(retention), **store.log_config}
         return _topic(name, TopicKind.WINDOWED_CHANGELOG, partitions, configs, config)
     return _topic(name, TopicKind.CHANGELOG, partitions, store.log_config, config)
+
+
+def _retention_ms(store: StateStore) -> int:
+    return (store.retention_ms if store.log_retention_ms is None else store.log_retention_ms) or 0
 
 
 def _topic(name: str, kind: TopicKind, partitions: int, store_configs: Mapping[str, str], config: StreamsConfig) -> InternalTopic:

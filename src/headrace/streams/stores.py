@@ -57,6 +57,8 @@ class StateStore:
     kind: StoreKind
     retention_ms: int | None = None
     """Of windows and sessions; of a versioned store its history."""
+    log_retention_ms: int | None = None
+    """That of the changelog, where it is another one."""
     window_size_ms: int | None = None
     persistent: bool | None = True
     """Whether its rows are on disk; None: by `default.dsl.store`."""

@@ -141,3 +141,17 @@ def sessions_that_are_kept_longer_take_late_records(b: StreamsBuilder) -> None:
     w = b.stream("in").group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(millis(10), millis(5)))
     kept = Materialized.as_("kept-4")
     w.aggregate(EMPTY, APPEND, CONCATENATED, kept.with_retention(millis(21))).to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+@case(UNCACHED, input=EXPIRED)
+def sessions_that_their_supplier_keeps_longer_take_late_records(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(millis(10), millis(5)))
+    kept = Materialized.as_(Stores.persistent_session_store("kept-5", millis(21))).with_retention(millis(50))
+    w.aggregate(EMPTY, APPEND, CONCATENATED, kept).to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+@case(UNCACHED, input=EXPIRED)
+def windows_that_slide_and_are_kept_longer_by_their_supplier(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(millis(10), millis(5)))
+    kept = Materialized.as_(Stores.in_memory_window_store("kept-6", millis(60), millis(10), False))
+    w.aggregate(EMPTY, APPEND, kept).to_stream().select_key(WITH_BOUNDS).to("out")

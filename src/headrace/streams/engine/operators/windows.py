@@ -71,7 +71,9 @@ def advance_stream_times(
 
 
 def store_retention_ms(context: Context, operation: StreamAggregate) -> int:
-    """How long the store of a windowed aggregation keeps windows, in ms: as its Materialized says, or else its windows."""
+    """How long the store of a windowed aggregation keeps windows, in ms: as its supplier or Materialized says, or else its
+    windows.
+    """
     assert operation.windows is not None
     return context.state.stores[operation.store].retention_ms or operation.windows.retention_ms
 
