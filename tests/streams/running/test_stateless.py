@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from headrace.errors import ConfigError, StreamsError, TopologyError
@@ -20,6 +21,8 @@ from headrace.streams import (
     Stores,
     StreamsBuilder,
 )
+from headrace.streams.engine.operators.stateless import _printer
+from headrace.streams.operations import Print
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
@@ -85,6 +88,14 @@ def test_functions_of_python_see_every_record(drive, capsys):
     assert (values, last) == ([("a", "x"), ("b", None)], ["x", None])
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[all]")]  # workers of other tests log
     assert printed == ["[all]: a, x", "[all]: b, null"]
+
+
+def test_keys_of_windows_booleans_and_doubles_are_printed_as_in_java(capsys):
+    show = _printer(Print(Printed.to_sys_out(), "counts"))
+    for value in (True, 1e20, 0.5, float("nan"), None):
+        show(Row(k=Row(key="a", start=0, end=10), v=value))
+    expected = ["true", "1.0E20", "0.5", "NaN", "null"]
+    assert capsys.readouterr().out.splitlines() == [f"[counts]: [a@0/10], {value}" for value in expected]
 
 
 def test_json_is_read_with_its_schema_and_written_as_it_is(drive):

@@ -23,6 +23,7 @@ from headrace.streams.operations import (
     RepartitionFilter,
     SelectKey,
 )  # fmt: skip
+from headrace.values.json_text import java_double
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -159,4 +160,15 @@ def _printer(operation: Print) -> Any:
 
 
 def _java(value: Any) -> str:
-    return "null" if value is None else str(value)
+    """A value of a row as Java prints it: Kafka's windowed keys as `[key@start/end]`."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case float():
+            return java_double(value).strip('"')
+        case tuple() if getattr(value, "__fields__", None) == ["key", "start", "end"]:
+            key, start, end = value
+            return f"[{_java(key)}@{start}/{end}]"
+    return str(value)
