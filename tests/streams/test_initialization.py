@@ -249,6 +249,7 @@ def test_looking_changes_nothing(app: Application):
     [
         ({"internal_topics_setup": "never"}, "Invalid value never for configuration internal.topics.setup"),
         ({"application_id": ""}, "application.id"),
+        ({"default_timestamp_extractor": "org.apache.kafka.streams.processor.Mine"}, "default.timestamp.extractor: String must"),
         ({"topic_segment_bytes": "10", "producer_batch_size": "20"}, "Specified topic segment size 10"),
         ({"topic_segment_bytes": "10", "batch_size": "20"}, "size 10 is smaller than the configured producer batch size 20"),
     ],

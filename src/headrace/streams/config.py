@@ -21,6 +21,9 @@ REUSE_KTABLE_SOURCE_TOPICS = "reuse.ktable.source.topics"
 MERGE_REPARTITION_TOPICS = "merge.repartition.topics"
 SINGLE_STORE_SELF_JOIN = "single.store.self.join"
 ROCKSDB_MEMORY_MB, DEFAULT_ROCKSDB_MEMORY_MB = "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", 256
+_PROCESSOR = "org.apache.kafka.streams.processor."
+_RECORD_TIME = f"{_PROCESSOR}FailOnInvalidTimestamp", f"{_PROCESSOR}LogAndSkipOnInvalidTimestamp"
+_WALL_CLOCK = f"{_PROCESSOR}WallclockTimestampExtractor"
 _ALL = (REUSE_KTABLE_SOURCE_TOPICS, MERGE_REPARTITION_TOPICS, SINGLE_STORE_SELF_JOIN)
 _ACCEPTABLE = (
     'Acceptable values are: "+NO_OPTIMIZATION+", "+OPTIMIZE+", or a comma separated list of specific optimizations: '
@@ -189,6 +192,13 @@ class StreamsConfig(TopologyConfig):
         "default.value.serde", Type.STRING, None, validator=validators.Lambda(_serde, _SERDES),
         doc="Serde of values where an operator has none of its own; see `default.key.serde`.",
     )  # fmt: skip
+    timestamp_extractor: str = option(
+        "default.timestamp.extractor", Type.STRING, _RECORD_TIME[0],
+        validator=validators.ValidString(*_RECORD_TIME, _WALL_CLOCK),
+        doc="The time of records of topics whose `Consumed` has no extractor, by Kafka's class names: that of the record, or, "
+        "with `WallclockTimestampExtractor`, that of the batch that reads it. Brokers give every record a time, so the two "
+        "classes for records without one do the same.",
+    )  # fmt: skip
     deserialization_handler: str = option(
         "deserialization.exception.handler", Type.STRING, FAIL,
         validator=validators.ValidString(FAIL, CONTINUE, *_HANDLERS),
@@ -310,6 +320,11 @@ class StreamsConfig(TopologyConfig):
     def offset_reset(self) -> str:
         """The reset policy of sources without a committed offset."""
         return self.consumer_settings.get("auto.offset.reset", "earliest")
+
+    @property
+    def uses_wall_clock(self) -> bool:
+        """Whether records have the time of the batch that reads them."""
+        return self.timestamp_extractor == _WALL_CLOCK
 
     @property
     def skips_bad_records(self) -> bool:

@@ -25,6 +25,7 @@ from headrace.streams.engine.operators.stateless import _printer
 from headrace.streams.operations import Print
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
+from tests.support import captured_logs
 
 
 def _out(driver, topic="out", value=None):
@@ -96,6 +97,24 @@ def test_keys_of_windows_booleans_and_doubles_are_printed_as_in_java(capsys):
         show(Row(k=Row(key="a", start=0, end=10), v=value))
     expected = ["true", "1.0E20", "0.5", "NaN", "null"]
     assert capsys.readouterr().out.splitlines() == [f"[counts]: [a@0/10], {value}" for value in expected]
+
+
+def test_records_without_a_time_of_their_extractor_are_left_out_and_others_may_have_that_of_the_clock(drive):
+    builder = StreamsBuilder()
+    later = Consumed.with_(Serdes.string(), Serdes.string(), lambda k, v, at: F.when(v == "x", F.lit(-1)).otherwise(at + 5))
+    builder.stream("in", later).to("out")
+    builder.stream("clock", STRINGS).repartition().to("now")
+    extractor = "org.apache.kafka.streams.processor.WallclockTimestampExtractor"
+    before = int(time.time() * 1000)
+    with drive(builder, config={"default.timestamp.extractor": extractor}) as driver, captured_logs() as logs:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        feed(driver, "clock", [("c", "z", 3)])
+        out, now = (driver.create_output_topic(name, Serdes.string(), Serdes.string()).read_records() for name in ("out", "now"))
+    assert [(one.key, one.timestamp) for one in out] == [("b", 7)]
+    assert [one.key for one in now] == ["c"]
+    assert before <= now[0].timestamp <= time.time() * 1000
+    skipped = [line for line in logs if line["event"] == "Skipping record due to negative extracted timestamp."]
+    assert [(line["topic"], line["offset"]) for line in skipped] == [("in", 0)]
 
 
 def test_json_is_read_with_its_schema_and_written_as_it_is(drive):

@@ -137,7 +137,7 @@ class BatchRanges:
         for i, source in enumerate(self.sources):
             for topic in self.topics[source.name]:
                 if mine := {partition: offsets for partition, offsets in ranges.items() if partition[0] == topic}:
-                    flow = self.source_reader.flow(source, self.cluster.read(mine), i, lambda _: None)
+                    flow = self.source_reader.flow(source, self.cluster.read(mine), i, lambda *_: None)
                     assert not isinstance(flow, AggregationInput)
                     begin = F.col("o")[2] - F.col("o")[2] % F.lit(size)
                     frames.append(flow.frame.select(F.lit(topic).alias("topic"), "p", begin.alias("begin"), "t"))

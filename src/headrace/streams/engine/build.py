@@ -114,7 +114,7 @@ def _task(
     handlers = ExceptionHandlers(config.skips_failed_records, config.skips_unwritable_results)
     if handlers:
         state.runtime.defer_writes()
-    source_reader = SourceReader(topics, config.skips_bad_records, merged, config.dead_letter_topic)
+    source_reader = SourceReader(topics, config.skips_bad_records, merged, config.dead_letter_topic, config.uses_wall_clock)
     return StreamTask(
         program, source_reader, state, cluster, read, [(name, p) for name in names for p in range(counts[name])],
         BatchRanges(source_reader, cluster, program.sources, read, config.max_batch_records),

@@ -147,7 +147,7 @@ class Context:
 
     def skip(self, frame: DataFrame, store: str = "") -> None:
         """Output skipped records. frame: topic, partition, offset; for expired records of a store its name, the partition and the
-        time.
+        time. store: also `source.NEGATIVE_TIME`.
         """
         self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
 

@@ -50,6 +50,8 @@ def is_unreadable(message: str) -> bool:
     return _SET_TO_FAIL in message
 
 
+NEGATIVE_TIME = "#negative"
+"""Why a record is skipped, in place of a store: Kafka leaves out what an extractor gives a time below 0."""
 Ranges = Mapping[Partition, tuple[int, int]]
 RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"
 
@@ -93,11 +95,14 @@ class SourceReader:
     merged: bool
     dead_letter_topic: str | None = None
     """The topic for skipped records."""
+    wall_clock: bool = False
+    """Whether records of topics that are not internal have the time of the batch that reads them."""
 
-    def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame], None] | None = None) -> Flow:
-        """The records of a source. raw: of its topics; number: of the source in its task; skip: called with the skipped rows and
-        their `reason`; None: they are logged at once.
+    def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame, str], None] | None = None) -> Flow:
+        """The records of a source. raw: of its topics; number: of the source in its task; skip: called with the skipped rows,
+        their `reason` among them, and with "" or `NEGATIVE_TIME`; None: they are logged at once.
         """
+        skip = skip or _log_skipped
         internal_format = self._internal_format(node)
         key_serde, value_serde = self._serdes(node, internal_format)
         body, more = unpacked(internal_format.flow if internal_format else None)
@@ -109,12 +114,16 @@ class SourceReader:
             value, bad_value = formats.decoded(value_serde, body, internal_format.value)
         if self.skips:
             reason = F.when(bad_key, _sentence("key", key_serde)).otherwise(_sentence("value", value_serde)).alias("reason")
-            (skip or _log_skipped)(raw.where(bad_key | bad_value).select("*", reason))
+            skip(raw.where(bad_key | bad_value).select("*", reason), "")
             raw = raw.where(~(bad_key | bad_value))
         else:
             key, value = _or_fail(key, bad_key, "key", key_serde), _or_fail(value, bad_value, "value", value_serde)
         if node.consumed.timestamp_extractor is not None:
             raw = _extracted(node, raw, key, value)
+            skip(raw.where("t < 0"), NEGATIVE_TIME)
+            raw = raw.where("t >= 0")
+        elif self.wall_clock and internal_format is None:
+            raw = raw.withColumn("t", F.unix_millis(F.current_timestamp()))
         place, depth, raw = self._place(raw, number)
         columns = [F.col("partition").alias("p"), key.alias("k"), value.alias("v"), "t", place.alias("o")]
         if internal_format and internal_format.flow is not Records:
@@ -148,14 +157,16 @@ class SourceReader:
 def log_skipped(places: Iterable[tuple[str, int, int, str]]) -> None:
     """Log skipped records, as `TaskRuntime.skipped` returns them."""
     for topic, partition, offset, store in places:
-        if store:
+        if store == NEGATIVE_TIME:
+            log.warning("Skipping record due to negative extracted timestamp.", topic=topic, partition=partition, offset=offset)
+        elif store:
             log.warning("Skipping record for expired segment.", store=store, partition=partition, time=offset)
         else:
             log.warning("Skipping record due to deserialization error.", topic=topic, partition=partition, offset=offset)
 
 
-def _log_skipped(bad: DataFrame) -> None:
-    log_skipped((row[0], row[1], row[2], "") for row in bad.select("topic", "partition", "offset").limit(100).collect())
+def _log_skipped(bad: DataFrame, why: str) -> None:
+    log_skipped((row[0], row[1], row[2], why) for row in bad.select("topic", "partition", "offset").limit(100).collect())
 
 
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:
@@ -176,6 +187,6 @@ def _extracted(node: SourceNode, raw: DataFrame, key: Column, value: Column) -> 
     time = column(apply(extractor, node.name, key, value, F.col("t"))).cast("bigint")
     sentence = F.concat(
         F.lit("Input record at "), F.concat_ws("-", "topic", F.col("partition").cast("string")), F.lit(" offset "),
-        F.col("offset").cast("string"), F.lit(f" has an invalid (negative or no) timestamp from the extractor of {node.name}."),
+        F.col("offset").cast("string"), F.lit(f" has no timestamp from the extractor of {node.name}."),
     )  # fmt: skip
-    return raw.withColumn("t", F.when(F.coalesce(time, F.lit(-1)) < 0, F.raise_error(sentence)).otherwise(time))
+    return raw.withColumn("t", F.coalesce(time, F.raise_error(sentence).cast("bigint")))

@@ -301,12 +301,12 @@ class StreamTask:
         for number, source in enumerate(self.program.sources):
             if select(source):
                 raw = self.state.runtime.input(source.name, RAW, "partition")
-                inputs[source.name] = self.source_reader.flow(source, raw, number, partial(self._skip_unreadable, context))
+                inputs[source.name] = self.source_reader.flow(source, raw, number, partial(self._skip, context))
         return inputs
 
-    def _skip_unreadable(self, context: Context, records: DataFrame) -> None:
-        context.skip(records)
-        if self.source_reader.dead_letter_topic is not None:
+    def _skip(self, context: Context, records: DataFrame, why: str) -> None:
+        context.skip(records, why)
+        if not why and self.source_reader.dead_letter_topic is not None:
             context.write([dead_letters.unreadable(records, self.source_reader.dead_letter_topic)])
 
     def _job(self) -> Any:
