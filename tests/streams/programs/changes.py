@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from headrace.streams import (
     Branched,
+    Joined,
     JoinWindows,
     Materialized,
     Named,
+    Serdes,
     Stores,
     StreamsBuilder,
     Suppressed,
@@ -196,3 +198,13 @@ def streams_that_stay_alone_if_nothing_came_before(b: StreamsBuilder) -> None:
 def streams_that_meet_late(b: StreamsBuilder) -> None:
     windows = JoinWindows.of_time_difference_and_grace(millis(8), millis(30))
     b.stream("left").join(b.stream("right"), BOTH, windows).to("out")
+
+
+WAITING = records("t", "a:1@1 b:2@1 c:3@1") + records("in", "b:p@17 a:q@17 ab:r@17 c:s@16 a:t@17 c:go@40 c:go@80")
+
+
+@case(UNCACHED, input=WAITING)
+def records_of_one_time_wait_together(b: StreamsBuilder) -> None:
+    t = b.table("t", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-35", millis(500))))
+    j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string()).with_grace_period(millis(10))
+    b.stream("in").join(t, BOTH, j).to("out")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
+from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
@@ -36,7 +37,10 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
     _update_buffer(context, store, rows)
     # A record and those that it releases: itself first, if it is late.
     passed = rows.where("until is not null")
-    turn = F.concat("until", F.array(F.lit(1).cast("bigint"), F.col("t"), F.col("fresh").cast("bigint")), F.col("o")).alias("o")
+    key = formats.encoded(context.state.stores[store].key_serde, F.col("k"), kind_of(frame, "k"), f"key of {node}")
+    released = Window.partitionBy("p", "until").orderBy("t", key)  # as Kafka's buffer is sorted; behind it comes a number
+    numbers = F.array(F.lit(1).cast("bigint"), F.dense_rank().over(released).cast("bigint"), F.col("fresh").cast("bigint"))
+    turn = F.concat("until", numbers, F.col("o")).alias("o")
     turns = passed.select("p", "k", "v", "t", turn, "h")
     first = [
         passing.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h")
@@ -49,11 +53,9 @@ def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
     """The buffer, indexed by the timestamps of its records."""
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-    from headrace.streams.engine.formats import parse
-
     kinds = {"k": kind_of(frame, "k"), "t": LongType(), "o": ArrayType(LongType())}
     key = StructType([StructField(name, kind) for name, kind in kinds.items()])
-    value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", parse(HEADERS))])
+    value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", formats.parse(HEADERS))])
     return context.state.table(store, Layout((("k", key),), value), F.col("k.t"))
 
 
