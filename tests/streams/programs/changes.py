@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.streams import (
     Branched,
+    Grouped,
     Joined,
     JoinWindows,
     Materialized,
@@ -12,19 +13,23 @@ from headrace.streams import (
     Stores,
     StreamsBuilder,
     Suppressed,
+    TimeWindows,
 )
 from tests.streams.programs.case import UNCACHED, case, records
 from tests.streams.programs.functions import (
+    APPEND,
     BOTH,
     BY_VALUE,
     CHAINED,
     CONCAT,
+    EMPTY,
     FIRST_LETTER,
     NOT_A,
     REDIRECTED,
     ROW,
     TEXT,
     UPPER,
+    WITH_BOUNDS,
     WITHOUT,
     millis,
 )
@@ -198,6 +203,32 @@ def streams_that_stay_alone_if_nothing_came_before(b: StreamsBuilder) -> None:
 def streams_that_meet_late(b: StreamsBuilder) -> None:
     windows = JoinWindows.of_time_difference_and_grace(millis(8), millis(30))
     b.stream("left").join(b.stream("right"), BOTH, windows).to("out")
+
+
+# Kafka's buffers sort rows of one time by the bytes of their keys, which are in front of those of a window.
+TOGETHER = (
+    *(("in", "a b", "x", 1), ("in", "a", "y", 2), ("in", "a!", "z", 3), ("in", "a", "w", 11), ("in", "a b", "v", 12)),
+    *(("in", "c", "u", 40), ("in", "c", "t", 80)),
+)
+
+
+@case(UNCACHED, input=TOGETHER)
+def windows_that_close_together(b: StreamsBuilder) -> None:
+    g = b.stream("in").group_by_key(Grouped.with_(Serdes.string(), Serdes.string()))
+    w = g.windowed_by(TimeWindows.of_size_and_grace(millis(10), millis(7)))
+    kept = Materialized.with_(Serdes.string(), Serdes.string())
+    t = w.aggregate(EMPTY, APPEND, kept).suppress(Suppressed.until_window_closes(Suppressed.BufferConfig.unbounded()))
+    t.to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+@case(UNCACHED, input=tuple((topic, key, value, time // 10 * 10) for topic, key, value, time in TOGETHER))
+def windows_that_have_to_go_together(b: StreamsBuilder) -> None:
+    g = b.stream("in").group_by_key(Grouped.with_(Serdes.string(), Serdes.string()))
+    w = g.windowed_by(TimeWindows.of_size_and_grace(millis(10), millis(7)))
+    early = Suppressed.BufferConfig.max_records(2)
+    kept = Materialized.with_(Serdes.string(), Serdes.string())
+    t = w.aggregate(EMPTY, APPEND, kept).suppress(Suppressed.until_time_limit(millis(30), early))
+    t.to_stream().select_key(WITH_BOUNDS).to("out")
 
 
 WAITING = records("t", "a:1@1 b:2@1 c:3@1") + records("in", "b:p@17 a:q@17 ab:r@17 c:s@16 a:t@17 c:go@40 c:go@80")

@@ -13,6 +13,7 @@ from headrace.streams.engine.flows import Changes
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.tables import last_per_key
 from headrace.streams.operations import Suppress
+from headrace.streams.serdes import WindowedSerde
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -62,7 +63,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     rows = rows.withColumn("ct", F.greatest("ct", context.stream_time(node)))
     out = F.col("v.since") + wait <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
-    order = [F.col("v.since"), context.state.logs[operation.store].key({"k": F.col("k")})]
+    order = [F.col("v.since"), _key_bytes(node, context.state.stores[operation.store], kinds[0])]
     if bounded:
         was = F.when(F.col("ov").isNull(), F.lit(0)).otherwise(size("ov"))
         rows = _with_evictions(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer, order)
@@ -73,6 +74,14 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     context.put(operation.store, context.compute_once(put.unionByName(deleted)))
     lookup = _emitted_lookup(table, changes.lookup) if changes.lookup else None
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
+
+
+def _key_bytes(node: str, store: StateStore, kind: DataType) -> Column:
+    """The bytes of a key, by which Kafka's buffer sorts rows of one time: a window's key, and then its end and start."""
+    serde, inner = store.key_serde, store.key_serde.inner if isinstance(store.key_serde, WindowedSerde) else None
+    if kind.simpleString().endswith(",start:bigint,end:bigint>"):  # windows of one table begin in the order of their ends
+        serde = WindowedSerde("session_windowed", inner=inner)
+    return formats.encoded(serde, F.col("k"), kind, f"key of {node}")
 
 
 def _in_order(passed: DataFrame, order: list[Column]) -> DataFrame:
