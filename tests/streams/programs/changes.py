@@ -10,6 +10,7 @@ from headrace.streams import (
     Materialized,
     Named,
     Serdes,
+    SessionWindows,
     Stores,
     StreamsBuilder,
     Suppressed,
@@ -22,6 +23,7 @@ from tests.streams.programs.functions import (
     BY_VALUE,
     CHAINED,
     CONCAT,
+    CONCATENATED,
     EMPTY,
     FIRST_LETTER,
     NOT_A,
@@ -239,3 +241,12 @@ def records_of_one_time_wait_together(b: StreamsBuilder) -> None:
     t = b.table("t", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-35", millis(500))))
     j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string()).with_grace_period(millis(10))
     b.stream("in").join(t, BOTH, j).to("out")
+
+
+@case(UNCACHED, input=records("in", "a:u@10 b:x@23 a:v@15 b:z@40 c:d@100"))
+def a_session_that_was_passed_on_becomes_part_of_another_one(b: StreamsBuilder) -> None:
+    g = b.stream("in").group_by_key(Grouped.with_(Serdes.string(), Serdes.string()))
+    w = g.windowed_by(SessionWindows.of_inactivity_gap_and_grace(millis(5), millis(8)))
+    t = w.aggregate(EMPTY, APPEND, CONCATENATED, Materialized.as_("kept-36").with_retention(millis(60)))
+    t = t.suppress(Suppressed.until_window_closes(Suppressed.BufferConfig.unbounded()))
+    t.to_stream().select_key(WITH_BOUNDS).to("out")

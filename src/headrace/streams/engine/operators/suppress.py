@@ -73,7 +73,9 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     deleted = rows.where("out and ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
     context.put(operation.store, context.compute_once(put.unionByName(deleted)))
     lookup = _emitted_lookup(table, changes.lookup) if changes.lookup else None
-    return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
+    passed = passed.select("p", "k", "v.old", "v.new", "t", "o")
+    # A window that is over has had its result: that a session has become part of another one is nothing to tell.
+    return Changes(passed.where("new is not null" if windowed else "old is not null or new is not null"), lookup)
 
 
 def _key_bytes(node: str, store: StateStore, kind: DataType) -> Column:
