@@ -177,3 +177,29 @@ def test_a_window_store_that_retains_duplicates_keeps_them_over_batches() -> Non
     window = b"a" + (5).to_bytes(8, "big")
     assert list(before) == [*(window + n.to_bytes(4, "big") for n in (1, 2, 3)), b"ab" + window[1:] + (1).to_bytes(4, "big")]
     assert not before.keys() & after.keys()
+
+
+def test_a_record_that_is_forwarded_to_one_child_comes_to_no_other_one() -> None:
+    def route(context: ProcessorContext, record: Record) -> None:
+        context.forward(record, record.key)
+
+    one = worker("one", act=route, children=frozenset({"sink", "two"}), forwards=((1, None),))
+    rows = [row([0], "sink", count=2), row([1], "two", count=2), row([2], None, count=2)]  # type: ignore[arg-type]
+    found = [(values[4], values[10 + 2 * values[4]], values[-1]) for values in run(rows, one, worker("two")) if values[2]]
+    assert found == [(0, "sink", "sink"), (0, "two", "two"), (1, "two", None), (0, None, None), (1, None, None)]
+    with pytest.raises(StreamsError, match="Unknown downstream node: x either does not exist or is not connected"):
+        run([row([0], "x", count=2)], one, worker("two"))
+
+
+def test_a_store_gives_the_keys_that_begin_with_something() -> None:
+    found: list[Any] = []
+
+    def scan(context: ProcessorContext, record: Record) -> None:
+        rows = context.get_state_store("kept")
+        rows.put("ab", "new")
+        found.append([list(rows.prefix_scan(prefix, Serdes.string())) for prefix in ("a", "ab", "x", "")])
+
+    stored = {key: bytes(8) + b"old" for key in (b"a", b"b")}
+    run([row([0])], worker("p", act=scan, stores=frozenset({"kept"})), stores={"kept": kept()}, stored=stored)
+    a, ab, b = ("a", "old"), ("ab", "new"), ("b", "old")
+    assert found == [[[a, ab], [ab], [], [a, ab, b]]]

@@ -14,6 +14,7 @@ from headrace.errors import StreamsError
 from headrace.streams.changed_rows import ChangedRows
 from headrace.streams.row_headers import Headers, headers_of, prepend_headers, without_headers
 from headrace.streams.serde_values import decoder, encoder
+from headrace.streams.serdes import Serde
 from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
@@ -173,6 +174,13 @@ class KeyValueStore(_ProcessorStore):
     def reverse_range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
         """The same, the last key first."""
         return self._between(low, high, True)
+
+    def prefix_scan(self, prefix: Any, serde: Serde) -> Iterator[tuple[Any, Any]]:
+        """Keys whose bytes begin with those that a serde writes for `prefix`, and their values, in the order of the bytes."""
+        start = encoder(serde)(prefix) or b""
+        whole = start.rstrip(b"\xff")
+        rows = self._rows.scan(start, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
+        return ((self._key_of(key), self._as_value(value, time)) for key, value, time in rows)
 
     def all(self) -> Iterator[tuple[Any, Any]]:
         """All keys and values of this task, in the order of the keys' bytes."""

@@ -79,8 +79,8 @@ class ProcessorContext:
     """The context of a processor (Kafka's ProcessorContext)."""
 
     def __init__(
-        self, partition: int, forward: Callable[[Record], None], stores: Mapping[str, Any], stream_time: int, now: int,
-        dues: Mapping[int, int],
+        self, partition: int, forward: Callable[[Record, str | None], None], stores: Mapping[str, Any], stream_time: int,
+        now: int, dues: Mapping[int, int],
     ) -> None:  # fmt: skip
         """stream_time: of the task, -1 if there is none; now: wall-clock time; dues: next calls by it, by number of the
         schedule.
@@ -90,9 +90,9 @@ class ProcessorContext:
         self.stream_time, self.now = stream_time, now
         self._forward, self._stores, self._dues = forward, stores, dues
 
-    def forward(self, record: Record) -> None:
-        """Forward a record to all children."""
-        self._forward(record)
+    def forward(self, record: Record, child_name: str | None = None) -> None:
+        """Forward a record to all children, or to one. Raises StreamsError for a child that the processor does not have."""
+        self._forward(record, child_name)
 
     def get_state_store(self, name: str) -> Any:
         """A store that is connected to the processor, or a global one. Raises StreamsError for any other."""

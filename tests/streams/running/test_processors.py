@@ -275,6 +275,28 @@ def test_what_is_forwarded_from_init_comes_to_the_next_processor_first(drive):
         assert _out(driver, Serdes.string()) == [("hello", ""), ("a", "x"), ("b", "y")]
 
 
+class Routing:
+    """Forwards to the child that the key names, or to all."""
+
+    def init(self, context) -> None:
+        self.context = context
+
+    def process(self, record) -> None:
+        self.context.forward(record, record.key)
+
+
+def test_a_processor_forwards_to_one_of_its_children(drive):
+    builder = StreamsBuilder()
+    routed = builder.stream("in", STRINGS).process(Routing)
+    routed.filter(lambda k, v: v.isNotNull(), Named.as_("kept")).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    routed.to("errors", Produced.as_("errors-sink").with_key_serde(Serdes.string()).with_value_serde(Serdes.string()))
+    with drive(builder) as driver:
+        feed(driver, "in", [("kept", "x", 1), ("errors-sink", "y", 2), (None, "z", 3)])
+        errors = driver.create_output_topic("errors", Serdes.string(), Serdes.string()).read_records()
+        assert _out(driver, Serdes.string()) == [("kept", "x"), (None, "z")]
+        assert [one.value for one in errors] == ["y", "z"]
+
+
 def test_an_operator_between_processors_with_one_store_is_refused():
     builder = StreamsBuilder()
     supplier = Stores.in_memory_key_value_store("counts")

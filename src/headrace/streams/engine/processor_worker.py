@@ -40,6 +40,8 @@ class WorkerProcessor:
     """Its children in the group, by their number, each with its child order if it needs one."""
     stores: frozenset[str] = frozenset()
     """The stores that are connected to it: except global ones it has access to no others of the group."""
+    children: frozenset[str] = frozenset()
+    """The names of all its children."""
 
 
 class ProcessorRows:
@@ -102,7 +104,7 @@ class _ProcessedTask:
         tasks: Sequence[TaskTimes], now: int, times: Mapping[str, int],
     ) -> None:  # fmt: skip
         """tasks: the times of each processor's task; times: stream times of stores."""
-        self._partition, self._depth = tasks[0].partition, rows.depth
+        self._partition, self._depth, self.nodes = tasks[0].partition, rows.depth, rows.nodes
         self._changed: dict[str, ChangedRows] = {}
         self._rows_of: dict[str, ChangedRows] = {}
         self._out: list[tuple[Any, ...]] = []
@@ -166,19 +168,19 @@ class _ProcessedTask:
         """Set the timestamp of the following puts into stores."""
         self._time = time
 
-    def forward(self, number: int, record: Record, place: list[int]) -> None:
-        """Forward a record to the operators downstream of a processor."""
+    def forward(self, number: int, record: Record, place: list[int], child: str | None) -> None:
+        """Forward a record to the operators downstream of a processor; child: to this one only."""
         pairs: list[Any] = [None] * (2 * len(self._task_processors))
         pairs[2 * number : 2 * number + 2] = record.key, record.value
         headers = list(record.headers) or None
-        self._out.append((self._partition, record.timestamp, place, headers, number, *_NO_STORE_ROW, *pairs))
+        self._out.append((self._partition, record.timestamp, place, headers, number, *_NO_STORE_ROW, *pairs, child))
 
     def _take_forwarded(self) -> list[tuple[Any, ...]]:
         passed_on, self._out = self._out, []
         return passed_on
 
     def _changes(self) -> Iterator[tuple[Any, ...]]:
-        pairs = (None,) * (2 * len(self._task_processors))
+        pairs = (None,) * (2 * len(self._task_processors) + 1)
         for name, changed in self._changed.items():
             before = changed.previous_rows()
             if changed.stream_time >= 0:
@@ -242,14 +244,19 @@ class _TaskProcessor:
         yield self._time_row(partition, self.context.stream_time, -1)
 
     def _time_row(self, partition: int, time: int, number: int) -> tuple[Any, ...]:
-        pairs = (None,) * (2 * len(self._task._task_processors))
+        pairs = (None,) * (2 * len(self._task._task_processors) + 1)
         return (partition, time, None, None, self._number, *_NO_STORE_ROW[:4], number, *pairs)
 
-    def _forward(self, record: Record) -> None:
+    def _forward(self, record: Record, child_name: str | None) -> None:
+        if child_name is not None and child_name not in self._worker_processor.children:
+            raise StreamsError(
+                f"Unknown downstream node: {child_name} either does not exist or is not connected to this processor."
+            )
         if self._record is not None and self._worker_processor.keeps_key and record.key != self._record.key:
             raise StreamsError(f"{self._worker_processor.node} may not change the key: take process for that.")
         place = [*self._place, self._forwarded]
         self._forwarded += 1
-        self._task.forward(self._number, record, place)
+        self._task.forward(self._number, record, place, child_name)
         for other, child in self._worker_processor.forwards:
-            self._task.process(other, record, place if child is None else [*place, child])
+            if child_name in (None, self._task.nodes[other]):
+                self._task.process(other, record, place if child is None else [*place, child])

@@ -207,7 +207,9 @@ def _process(program: Program, context: Context, node: ProcessorNode, _operation
         nodes = [member for member in program.nodes if member.name in names and isinstance(member, ProcessorNode)]
         together = [_processing(program, context, member, nodes) for member in nodes]
         outputs = processors.process(context, together, _stores_of(program, context, nodes))
-        context.flows.update(zip([member.name for member in nodes], outputs, strict=True))
+        for member, forwarded in zip(nodes, outputs, strict=True):
+            context.flows[member.name] = forwarded.records
+            context.flows.update({f"{member.name}>{child}": records for child, records in forwarded.by_child.items()})
     return context.flows[node.name]
 
 
@@ -219,7 +221,8 @@ def _processing(program: Program, context: Context, node: ProcessorNode, togethe
     forwards = tuple((names.index(name), program.child_order.get((node.name, name))) for name in behind)
     operation = cast(ops.UserProcessor, node.operation)
     records = _records(node, outside) if outside else None
-    return processors.Processing(node.name, operation, records, forwards, frozenset(node.stores))
+    children = tuple(child.name for child in program.children[node.name])
+    return processors.Processing(node.name, operation, records, forwards, frozenset(node.stores), children)
 
 
 def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -> processors.ProcessorStores:

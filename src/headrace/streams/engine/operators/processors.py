@@ -49,9 +49,19 @@ class Processing:
     """Its children in the group, by their number, each with its child order if it needs one."""
     stores: frozenset[str] = frozenset()
     """The stores that are connected to it."""
+    children: tuple[str, ...] = ()
+    """The names of all its children, the group's among them."""
 
 
-def process(context: Context, together: Sequence[Processing], stores: ProcessorStores) -> list[Records]:
+@dataclass(frozen=True)
+class Forwarded:
+    """What a processor forwards: all of it, and of several children what each of them gets."""
+
+    records: Records
+    by_child: Mapping[str, Records]
+
+
+def process(context: Context, together: Sequence[Processing], stores: ProcessorStores) -> list[Forwarded]:
     """The records that each processor of a group forwards. Computed once, because processors may have side effects.
 
     The inputs of a group are in one order: each record passes through all processors before the next one.
@@ -79,15 +89,21 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
         context.schedule_punctuations(processing.node, mine.where("due is not null").select("p", "due", "t"))
         context.advance_stream_time(processing.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
         key, value = F.col(f"k{number}").alias("k"), F.col(f"v{number}").alias("v")
-        rows = mine.where("due is null").select("p", key, value, "t", "o", "h")
-        forwarded.append(Records(rows, depth + 1 if depth else 0))
+        rows = mine.where("due is null")
+        row, place_length = ["p", key, value, "t", "o", "h"], depth + 1 if depth else 0
+        by_child = {
+            child: Records(rows.where(F.col("to").isNull() | (F.col("to") == child)).select(row), place_length)
+            for child in processing.children
+        }
+        forwarded.append(Forwarded(Records(rows.select(row), place_length), by_child if len(by_child) > 1 else {}))
     return forwarded
 
 
 def _in_worker(processing: Processing) -> WorkerProcessor:
     return WorkerProcessor(
-        processing.node, processing.operation.supplier, processing.operation.keeps_key, processing.forwards, processing.stores
-    )
+        processing.node, processing.operation.supplier, processing.operation.keeps_key, processing.forwards, processing.stores,
+        frozenset(processing.children),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,6 +138,7 @@ def _schema(kinds: Sequence[_Kinds]) -> StructType:
     columns |= {"store": StringType(), "key": BinaryType(), "value": BinaryType(), "old": BinaryType(), "due": IntegerType()}
     for number, processor_kinds in enumerate(kinds):
         columns |= {f"k{number}": processor_kinds.forwarded[0], f"v{number}": processor_kinds.forwarded[1]}
+    columns["to"] = StringType()  # the child that a record is forwarded to, NULL for all
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 

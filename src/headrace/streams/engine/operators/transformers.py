@@ -24,7 +24,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
     processing = Processing(node, processor, records, stores=frozenset({*stores.own, *stores.read}))
-    results = processors.process(context, [processing], stores)[0].frame
+    results = processors.process(context, [processing], stores)[0].records.frame
     nothing = null(kind_of(results, "v")).alias("old")
     transformed = Changes(results.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
     return transformed if operation.store is None else tables.materialize(context, operation.store, transformed)
