@@ -20,7 +20,7 @@ from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest.routes import loggers
 from headrace.runtime import java_plugins
-from headrace.runtime.plan import converter
+from headrace.runtime.plan import converters
 from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.transforms.stages import stages
@@ -135,7 +135,7 @@ def test_of_several_versions_the_one_that_is_packaged_with_the_connector_goes_be
     chain = {"transforms": "o", "transforms__o__type": GROUPED}
     config = configuration(**chain, value__converter=RETICENT[0])
     (stage,) = stages(config)
-    assert (type(stage.transformation).version, converter("value.converter", config, WORKER).version) == ("1.0", "1.0")
+    assert (type(stage.transformation).version, converters(config, WORKER).value.version) == ("1.0", "1.0")
     (stage,) = stages(config | {"transforms.o.plugin.version": "[2.0,)"})
     assert type(stage.transformation).version == "2.0"
     body = validated(**chain, value__converter=RETICENT[0])
@@ -143,7 +143,7 @@ def test_of_several_versions_the_one_that_is_packaged_with_the_connector_goes_be
     body = validated(connector__class="FileStreamSource", file="f", **chain)
     assert value(body, "transforms.o.plugin.version")["value"] == "2.0"
     workers = SimpleNamespace(originals={"value.converter": RETICENT[0]})
-    assert converter("value.converter", configuration(), workers).version == "2.0"  # type: ignore[arg-type]
+    assert converters(configuration(), workers).value.version == "2.0"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["JsonConverter", "CountingSource"])

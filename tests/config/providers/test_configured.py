@@ -19,8 +19,8 @@ from headrace.preview.run import prepare
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.running_connector import RunningConnector
 from headrace.runtime.standalone_config import StandaloneConfig
-from headrace.runtime.worker import RunningConnector, Worker
-from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
+from headrace.runtime.worker import Worker
+from headrace.runtime.worker_config import WorkerConfig
 from tests.connect_config.conftest import WORKER
 
 PREFIX = "org.apache.kafka.common.config.provider."
