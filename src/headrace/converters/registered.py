@@ -16,7 +16,7 @@ import structlog
 
 from headrace.converters.base import Converter, schema_id_header
 from headrace.converters.record_schema import entry_of, schema_of_record
-from headrace.converters.schema_faults import require_sound, schema_faults
+from headrace.converters.schema_faults import require_scales, require_sound, schema_faults
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
@@ -317,6 +317,7 @@ class RegisteredConverter(RegistryConfig, Converter):
             try:
                 with schema_faults(f"The schema of the data cannot be written as {self.format}", of_data=False):
                     schema = folded(self._schemas[text] if text in self._schemas else parse(text))
+                    require_scales(schema)
                     by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
             except (RegistryError, DataError) as error:
                 if isinstance(error, RegistryError) and error.refuses_login:
