@@ -189,6 +189,7 @@ class Supervisor:
             self._connector_failed(not_stopped)
             return
         if goal == RUNNING:
+            self._connector_backoff.succeeded()  # those of another configuration do not count
             self._context = ConnectorContext(self.name, self._reconfigure, self._failed)
             try:
                 with self._calls(self._context):
@@ -220,8 +221,10 @@ class Supervisor:
             elif isinstance(e, TooManyTasksError):
                 self._connector_failed(e)
             else:  # its source may be away: as in Kafka Connect it goes on, with the tasks that it has
-                pause_s = self._connector_backoff.failed()
-                log.exception("connector.tasks.failed", pause_s=pause_s)
+                pause_s, error = self._connector_backoff.failed(), as_headrace_error(e)
+                log.error(
+                    "connector.tasks.failed", cause=f"{error.java_class}: {error}", pause_s=pause_s, exc_info=error is not e
+                )
                 self._later(pause_s, self._reconfigure)
             return
         self._connector_backoff.succeeded()
