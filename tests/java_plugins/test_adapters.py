@@ -181,7 +181,7 @@ def test_what_a_connector_throws_when_it_stops_is_raised(started: Callable[..., 
 @pytest.mark.parametrize(
     ("settings", "offset", "sentence"),
     [
-        ({"fail": "alterOffsets"}, {"at": 1}, "Failed to modify offsets for source connector c"),
+        ({"fail": "alterOffsets", "secret": "hunter2"}, {"at": 1}, "Failed to modify offsets for source connector c"),
         (
             {"alter": "never"},
             {"at": 1},
@@ -190,9 +190,12 @@ def test_what_a_connector_throws_when_it_stops_is_raised(started: Callable[..., 
         ({}, {"at": "x"}, "Offsets have a whole number 'at'"),
     ],
 )
-def test_why_offsets_cannot_be_altered_is_said_as_by_kafka_connect(settings: Any, offset: Any, sentence: str) -> None:
+def test_why_offsets_cannot_be_altered_is_said_as_by_kafka_connect(
+    settings: Any, offset: Any, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(ConnectError, match=f"^{sentence}$"):
         plugins.find(PICKY).alter_offsets(configuration(**settings), [({"counter": "0"}, offset)])
+    assert ("no luck in alterOffsets with [hidden]" in caplog.text) == ("fail" in settings)
 
 
 def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(

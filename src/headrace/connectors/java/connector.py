@@ -80,7 +80,8 @@ class JavaConnector(JavaPlugin):
         """The class's result for offsets to alter. Raises ConnectError for invalid ones."""
         try:
             return cls.ask_about("alterOffsets", config, changes=changes)
-        except PluginError as error:
+        except PluginError as error:  # Kafka Connect's sentence does not say why
+            log.error("plugin.offsets.refused", plugin=cls.plugin_name, trace=error.java_trace)
             raise ConnectError(error.message) from error
 
     def __init__(self, context: ConnectorContext) -> None:
