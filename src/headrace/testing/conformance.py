@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config.prefixes import under
 from headrace.converters.base import load, load_header
+from headrace.converters.string import SerializationError
 from headrace.errors import HeadraceError
 from headrace.runtime.worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.spark.session import session
@@ -61,7 +62,7 @@ def outcomes(
             known[part] = list(dict.fromkeys(row["s"] for row in found))
     try:
         compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
-    except HeadraceError as error:
+    except SerializationError as error:  # Kafka's converters know their character sets before
         return [_not_started(error)] * len(records)
     results = {row["number"]: row for row in compiled.apply(frame, keep=["number"]).collect()}
     return [_outcome(results[number]) for number in range(len(records))]
