@@ -121,8 +121,9 @@ class Replays:
         try:
             self.admin.create(self.marks_topic, 1, factor, {"cleanup.policy": "compact"}, _TIMEOUT_S, exist_ok=True)
         except KafkaFailure as error:
-            text = f"Topic '{self.marks_topic}', which keeps what has been replayed, cannot be created: {error.reason}"
-            raise ConnectError(text) from error
+            raise ConnectError(
+                f"Topic '{self.marks_topic}', which keeps what has been replayed, cannot be created: {error.reason}"
+            ) from error
 
     def _replay_error(self, error: KafkaFailure) -> HeadraceError:
         if error.code in ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "CONCURRENT_TRANSACTIONS"):
