@@ -207,6 +207,27 @@ def streams_that_meet_late(b: StreamsBuilder) -> None:
     b.stream("left").join(b.stream("right"), BOTH, windows).to("out")
 
 
+# A deletion that comes late, behind which the last version is a deletion, too.
+DELETED_LATE = records("in", "k:a@10 k:-@30 k:-@20 m:b@5 m:-@40 m:c@20 m:-@30 n:t@5 n:v@30 n:u@20")
+ASKED = records("s", "k:x@25 m:y@25 m:z@35 k:x@15 k:y@35 n:w@25 n:w@10 n:w@30")
+
+
+@case(UNCACHED, input=DELETED_LATE + ASKED)
+def versions_that_are_derived_from_late_deletions(b: StreamsBuilder) -> None:
+    t = b.table("in", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-30", millis(500))))
+    m = t.map_values(UPPER, Materialized.as_(Stores.persistent_versioned_key_value_store("kept-31", millis(500))))
+    f = t.filter(ROW, Materialized.as_(Stores.persistent_versioned_key_value_store("kept-32", millis(500))))
+    p = t.map_values(UPPER, Materialized.as_("kept-33"))
+    s = b.stream("s")
+    s.left_join(m, BOTH).merge(s.left_join(f, BOTH)).merge(s.left_join(p, BOTH)).to("out")
+
+
+@case(UNCACHED, input=DELETED_LATE)
+def late_deletions_of_versions_that_nobody_keeps(b: StreamsBuilder) -> None:
+    t = b.table("in", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-34", millis(500))))
+    t.filter(ROW).to_stream().to("out")
+
+
 # Kafka's buffers sort rows of one time by the bytes of their keys, which are in front of those of a window.
 TOGETHER = (
     *(("in", "a b", "x", 1), ("in", "a", "y", 2), ("in", "a!", "z", 3), ("in", "a", "w", 11), ("in", "a b", "v", 12)),

@@ -183,7 +183,6 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
     puts = None
     if changes.puts is not None:
         puts = changes.puts.select("p", "k", *[of(F.col(name)).alias(name) for name in ("old", "new")], "t", "o")
-        puts = puts.where("old is not null or new is not null")
 
     def as_of(lookup_keys: DataFrame) -> DataFrame:
         assert changes.as_of is not None
