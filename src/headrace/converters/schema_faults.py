@@ -58,10 +58,21 @@ def require_sound(schema: Schema | None) -> None:
         for name, parameter in (part.parameters or {}).items():
             if not isinstance(parameter, str):
                 raise DataError(f"The parameter {name} of a schema of type {part.type.upper()} is {parameter!r}, no text")
-        if part.logical == DECIMAL and part.scale_problem and "scale" in (part.parameters or {}):
-            raise DataError(part.scale_problem)
+        _require_scale(part)
         if part.default is not None:
             _require_default(part, part.default)
+
+
+def require_scales(schema: Schema | None) -> None:
+    """Raise ValueError for a Decimal whose scale is no number; it cannot be written in another format."""
+    for part in () if schema is None else parts_of(schema):
+        _require_scale(part)
+
+
+def _require_scale(part: Schema) -> None:
+    text = (part.parameters or {}).get("scale")
+    if part.logical == DECIMAL and text is not None and part.scale_problem:
+        raise ValueError(f"{part.scale_problem}{text}")
 
 
 def _require_default(schema: Schema, default: Any) -> None:
