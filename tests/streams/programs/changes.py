@@ -271,3 +271,13 @@ def a_session_that_was_passed_on_becomes_part_of_another_one(b: StreamsBuilder) 
     t = w.aggregate(EMPTY, APPEND, CONCATENATED, Materialized.as_("kept-36").with_retention(millis(60)))
     t = t.suppress(Suppressed.until_window_closes(Suppressed.BufferConfig.unbounded()))
     t.to_stream().select_key(WITH_BOUNDS).to("out")
+
+
+TWO_TABLES = records("left", "k:a@10 k:b@20") + records("right", "k:c@10 k:d@20") + records("in", "k:x@15 k:y@25")
+
+
+@case(UNCACHED, input=TWO_TABLES)
+def records_meet_one_versioned_table_after_another(b: StreamsBuilder) -> None:
+    t = b.table("left", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-37", millis(500))))
+    u = b.table("right", Materialized.as_(Stores.persistent_versioned_key_value_store("kept-38", millis(500))))
+    b.stream("in").left_join(t, BOTH).left_join(u, BOTH).to("out")

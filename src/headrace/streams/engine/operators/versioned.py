@@ -78,7 +78,9 @@ def _as_of(context: Context, store: str, table: StoreTable, puts: DataFrame, loo
         F.first("r").alias("r"), F.first("now").alias("now"), F.first("newest").alias("newest"),
         F.max_by(F.struct(F.col("x_v").alias("v"), F.col("x_w").alias("w")), F.struct("x_w", "x_o")).alias("x"),
     )  # fmt: skip
-    joined = joined.select("r.*", "now", "newest", "x")
+    # The column by which rows are partitioned, not its copy: else what follows would move them.
+    row = [F.col("p"), *[F.col(f"r.{name}").alias(name) for name in names if name != "p"]]
+    joined = joined.select(*row, "now", "newest", "x")
     joined = table.version(joined, F.col("t")).withColumnsRenamed({"sv": "then_v", "st": "then_w"})
     joined = table.version(joined, F.lit(2**63 - 1))
     new = F.coalesce(F.col("x.w") >= F.col("then_w"), F.col("x.w").isNotNull())
