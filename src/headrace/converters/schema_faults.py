@@ -42,13 +42,6 @@ def schema_faults(problem: str, of_data: bool = True) -> Iterator[None]:
         raise DataError(f"{problem}: {type(error).__name__}: {error}") from None
 
 
-def require_scales(schema: Schema) -> None:
-    """Raise SchemaBuilderError for a Decimal whose scale is no number."""
-    for part in parts_of(schema):
-        if part.logical == DECIMAL and part.scale_problem and "scale" in (part.parameters or {}):
-            raise SchemaBuilderError(part.scale_problem)
-
-
 def require_sound(schema: Schema | None) -> None:
     """Raise DataError, or ValueError, for a schema with which a chain could not be compiled: then no record could be read."""
     for part in () if schema is None else parts_of(schema):
