@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from headrace.jvm.jars import classpath
+from headrace.jvm.jars import classpath, wheel_jar
 from headrace.jvm.java import find_java
 from headrace.kafka.log import CompactedLog, LogRecord
 from tests.clusters import Cluster
@@ -31,7 +32,9 @@ class KafkaConnect:
         file = directory / "connect.properties"
         own = {"plugin.discovery": "service_load", "offset.flush.interval.ms": "500"}
         file.write_text("".join(f"{key}={value}\n" for key, value in (properties | own).items()))
-        options = ["-Xmx512M", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classpath("peers")]
+        log4j = [str(wheel_jar(name)) for name in ("log4j-api", "log4j-core", "log4j-1.2-api")]  # as in Kafka's distribution
+        class_path = os.pathsep.join([classpath("peers"), *log4j])
+        options = ["-Xmx512M", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", class_path]
         command = [str(find_java().program), *options, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
         self.log = directory / "connect.log"
         with self.log.open("ab") as log:

@@ -115,15 +115,11 @@ def test_the_options_of_a_transform_keep_their_group_and_recommended_values() ->
 
 @pytest.mark.parametrize(
     ("name", "errors"),
-    zip(
-        RETICENT,
-        (
-            [],
-            ["Failed to load ConfigDef from value converter: no luck in config"],
-            ["Failed to perform config validation for value converter"],
-        ),
-        strict=True,
-    ),
+    [
+        (RETICENT[0], []),
+        (RETICENT[1], ["Failed to load ConfigDef from value converter: no luck in config"]),
+        (RETICENT[2], ["Failed to perform config validation for value converter"]),
+    ],
 )
 def test_a_converter_that_does_not_say_its_options_has_its_error_at_its_key(name: str, errors: list[str]) -> None:
     body = validated(value__converter=name, value__converter__checked="x")
@@ -134,16 +130,18 @@ def test_a_converter_that_does_not_say_its_options_has_its_error_at_its_key(name
 def test_of_several_versions_the_one_that_is_packaged_with_the_connector_goes_before_newer_ones() -> None:
     chain = {"transforms": "o", "transforms__o__type": GROUPED}
     config = configuration(**chain, value__converter=RETICENT[0])
+    defaults = {f"{part}.converter": getattr(WORKER, f"{part}_converter") for part in ("key", "value", "header")}
     (stage,) = stages(config)
-    assert (type(stage.transformation).version, converters(config, WORKER).value.version) == ("1.0", "1.0")
+    of_config: Any = converters(config, SimpleNamespace(originals=defaults))  # type: ignore[arg-type]
+    assert (type(stage.transformation).version, of_config.value.version) == ("1.0", "1.0")
     (stage,) = stages(config | {"transforms.o.plugin.version": "[2.0,)"})
     assert type(stage.transformation).version == "2.0"
     body = validated(**chain, value__converter=RETICENT[0])
     assert [value(body, f"{what}.plugin.version")["value"] for what in ("transforms.o", "value.converter")] == ["1.0", "1.0"]
     body = validated(connector__class="FileStreamSource", file="f", **chain)
     assert value(body, "transforms.o.plugin.version")["value"] == "2.0"
-    workers = SimpleNamespace(originals={"value.converter": RETICENT[0]})
-    assert converters(configuration(), workers).value.version == "2.0"  # type: ignore[arg-type]
+    of_worker: Any = converters(configuration(), SimpleNamespace(originals={**defaults, "value.converter": RETICENT[0]}))  # type: ignore[arg-type]
+    assert of_worker.value.version == "2.0"
 
 
 @pytest.mark.parametrize("name", ["JsonConverter", "CountingSource"])
