@@ -9,6 +9,12 @@ from typing import Protocol
 _LONG = 8
 
 
+def after_prefix(prefix: bytes) -> bytes | None:
+    """The first key behind all that begin with these bytes; None: no key is behind them."""
+    whole = prefix.rstrip(b"\xff")
+    return whole[:-1] + bytes([whole[-1] + 1]) if whole else None
+
+
 class StoredRows(Protocol):
     """The rows of a store before the batch: keys are bytes with the task's partition as a prefix."""
 

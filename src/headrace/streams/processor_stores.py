@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
-from headrace.streams.changed_rows import ChangedRows
+from headrace.streams.changed_rows import ChangedRows, after_prefix
 from headrace.streams.row_headers import Headers, headers_of, prepend_headers, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.serdes import Serde
@@ -178,8 +178,7 @@ class KeyValueStore(_ProcessorStore):
     def prefix_scan(self, prefix: Any, serde: Serde) -> Iterator[tuple[Any, Any]]:
         """Keys whose bytes begin with those that a serde writes for `prefix`, and their values, in the order of the bytes."""
         start = encoder(serde)(prefix) or b""
-        whole = start.rstrip(b"\xff")
-        rows = self._rows.scan(start, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
+        rows = self._rows.scan(start, after_prefix(start))
         return ((self._key_of(key), self._as_value(value, time)) for key, value, time in rows)
 
     def all(self) -> Iterator[tuple[Any, Any]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.sql_functions import F
+from headrace.streams.changed_rows import after_prefix
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.row_headers import without_headers
@@ -81,8 +82,7 @@ class StoreReader:
 
     def prefix_scan(self, prefix: bytes) -> list[StoreRow]:
         """The rows whose key begins with some bytes."""
-        whole = prefix.rstrip(b"\xff")
-        return self.between(prefix, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
+        return self.between(prefix, after_prefix(prefix))
 
     def between(self, start: bytes, end: bytes | None) -> list[StoreRow]:
         """The rows whose key bytes, including the times, are from `start` to `end`, exclusive (None: to the last)."""
