@@ -40,9 +40,8 @@ def header_text(context: CompileContext, typed: TypedValue) -> Sql:
         return date_text(typed.sql)
     if typed.kind not in kinds.NESTED:
         return f"string({typed.sql})"
-    opened = typed.opened
-    json = typed.sql if opened is None else JsonWriter(context, final=False).opened(opened, None)
-    schema = typed.schema if opened is None else opened.struct_schema()
+    json = _json(context, typed)
+    schema = typed.schema if typed.opened is None else typed.opened.struct_schema()
     if typed.schema is None:
         return call("headrace_header_text", call("headrace_json_hashed", json))
     if schema is None or schema.is_recursive:
@@ -54,8 +53,11 @@ def json_text(context: CompileContext, typed: TypedValue) -> Sql:
     """The same, but of a list, map or struct its JSON, with the members in the order in which they are."""
     if typed.kind not in kinds.NESTED:
         return header_text(context, typed)
-    json = typed.sql if typed.opened is None else JsonWriter(context, final=False).opened(typed.opened, None)
-    return call("headrace_header_text", json)
+    return call("headrace_header_text", _json(context, typed))
+
+
+def _json(context: CompileContext, typed: TypedValue) -> Sql:
+    return typed.sql if typed.opened is None else JsonWriter(context, final=False).opened(typed.opened, None)
 
 
 def java_text(context: CompileContext, typed: TypedValue) -> Sql:
@@ -70,8 +72,7 @@ def java_text(context: CompileContext, typed: TypedValue) -> Sql:
         return _struct_text(context, typed)
     if typed.kind in ("map", "list"):
         if typed.opened is not None:
-            json = JsonWriter(context, final=False).opened(typed.opened, None)
-            return call("headrace_java_text", json, str(typed.opened.capacity))
+            return call("headrace_java_text", _json(context, typed), str(typed.opened.capacity))
         if typed.schema is not None and not typed.schema.is_recursive:
             return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
         return call("headrace_java_text", typed.sql, str(DEFAULT_CAPACITY))

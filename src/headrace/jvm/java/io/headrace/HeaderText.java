@@ -35,8 +35,13 @@ public final class HeaderText {
 
     /** The text of a payload, both as JsonConverter writes them. */
     public static UTF8String of(UTF8String payload, UTF8String schema) throws IOException {
-        Object value = connect(MAPPER.readValue(payload.toString(), Object.class), (Map) SCHEMAS.get(schema));
+        Object value = connect(MAPPER.readValue(payload.toString(), Object.class), schema(schema));
         return UTF8String.fromString(Values.convertToString(null, value));
+    }
+
+    /** A schema in JsonConverter's form; of those seen lately none is parsed again. */
+    static Map schema(UTF8String text) {
+        return (Map) SCHEMAS.get(text);
     }
 
     /** Connect's object, whose text and whose place in a HashMap are those of Connect; of a struct a map in the order of the fields. */

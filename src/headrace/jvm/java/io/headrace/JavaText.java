@@ -13,22 +13,12 @@ public final class JavaText {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final UTF8String DATE = UTF8String.fromString("EEE MMM dd HH:mm:ss zzz yyyy"); // of Date.toString
 
-    private static final Memo SCHEMAS = new Memo() {
-        Object make(String text) {
-            try {
-                return MAPPER.readValue(text, Map.class);
-            } catch (IOException e) {
-                throw new IllegalArgumentException(text);
-            }
-        }
-    };
-
     private JavaText() {
     }
 
     /** The text of a payload, both as JsonConverter writes them. */
     public static UTF8String of(UTF8String payload, UTF8String schema) throws IOException {
-        return UTF8String.fromString(text(MAPPER.readValue(payload.toString(), Object.class), (Map) SCHEMAS.get(schema)));
+        return UTF8String.fromString(text(MAPPER.readValue(payload.toString(), Object.class), HeaderText.schema(schema)));
     }
 
     private static String text(Object value, Map schema) {
