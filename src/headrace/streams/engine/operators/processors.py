@@ -93,9 +93,9 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
         row, place_length = ["p", key, value, "t", "o", "h"], depth + 1 if depth else 0
         by_child = {
             child: Records(rows.where(F.col("to").isNull() | (F.col("to") == child)).select(row), place_length)
-            for child in processing.children
+            for child in (processing.children if len(processing.children) > 1 else ())
         }
-        forwarded.append(Forwarded(Records(rows.select(row), place_length), by_child if len(by_child) > 1 else {}))
+        forwarded.append(Forwarded(Records(rows.select(row), place_length), by_child))
     return forwarded
 
 
