@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from pyspark.sql.types import StringType
+from pyspark.sql.types import StringType, StructType
 
 from headrace.errors import StreamsError
 from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
@@ -76,7 +76,7 @@ def run(
     kinds = StringType(), StringType()
     access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
     access |= {name: StoreAccess(store, kinds, "socket", is_global=True) for name, store in (global_stores or {}).items()}
-    processor_rows = ProcessorRows(processors, access, "socket", depth)
+    processor_rows = ProcessorRows(processors, access, "socket", depth, (StructType(), StructType()))
     tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
     links: Any = {"socket": Stored(stored or {})}
     return list(_ProcessedTask(processor_rows, processors, links, tasks, now, times or {}).run(rows))

@@ -9,7 +9,7 @@ batch belongs in a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -29,21 +29,21 @@ class Record:
 
     def with_key(self, key: Any) -> Record:
         """With another key."""
-        return replace(self, key=key)
+        return Record(key, self.value, self.timestamp, self.headers)
 
     def with_value(self, value: Any) -> Record:
         """With another value."""
-        return replace(self, value=value)
+        return Record(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> Record:
         """With another time, in milliseconds. Raises StreamsError if it is negative."""
         if timestamp < 0:
             raise StreamsError(f"Malformed Record: timestamp may not be negative, but is {timestamp}.")
-        return replace(self, timestamp=timestamp)
+        return Record(self.key, self.value, timestamp, self.headers)
 
     def with_headers(self, headers: Headers) -> Record:
         """With other headers."""
-        return replace(self, headers=tuple(headers))
+        return Record(self.key, self.value, self.timestamp, tuple(headers))
 
 
 class PunctuationType(StrEnum):

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.changed_rows import ChangedRows
@@ -21,10 +21,15 @@ from headrace.streams.processor_stores import STORES, StoreAccess
 from headrace.streams.processors import ProcessorContext, PunctuationType, Record
 from headrace.streams.stores import StoreKind
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql.types import StructType
+
 ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
 """The first columns of a row: `m` is the processor's number; the last three are of a changed row of a table that is read."""
 _PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
 _PREFETCH_RECORDS = 1000  # records whose rows of a store are fetched with one request
+_BATCH_ROWS = 10_000  # results that are given back to Spark as one Arrow batch, as many as it gives to Python
 _LAST = 1 << 62  # behind all records of topics
 _NO_STORE_ROW = (None,) * 5
 
@@ -45,18 +50,36 @@ class WorkerProcessor:
 
 
 class ProcessorRows:
-    """Runs the rows of a Spark partition through processors, for each of its tasks."""
+    """Runs the rows of a Spark partition through processors, for each of its tasks: a function of `DataFrame.mapInArrow`."""
 
-    def __init__(self, processors: Sequence[WorkerProcessor], stores: Mapping[str, StoreAccess], socket: str, depth: int) -> None:
-        """socket: of the sub-topology's runtime; depth: the length of places, 0 if it differs."""
+    def __init__(
+        self, processors: Sequence[WorkerProcessor], stores: Mapping[str, StoreAccess], socket: str, depth: int,
+        schemas: tuple[StructType, StructType],
+    ) -> None:  # fmt: skip
+        """socket: of the sub-topology's runtime; depth: of places, 0 if it differs; schemas: of rows and of results."""
         from pyspark import cloudpickle
 
         self.nodes, self.stores, self.depth = [processor.node for processor in processors], dict(stores), max(depth, 1)
-        self._socket = socket
+        self._socket, self._schemas = socket, schemas
         # As bytes, so that a worker can extend its module path before it unpickles the suppliers.
         self._processors, self._paths = cloudpickle.dumps(list(processors)), list(sys.path)
 
-    def __call__(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    def __call__(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        """Results of rows, both in Arrow batches of their schemas."""
+        from pyarrow import Table
+        from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
+
+        incoming, outgoing = self._schemas
+        rows = (
+            row
+            for batch in batches
+            for row in ArrowTableToRowsConversion.convert(Table.from_batches([batch]), incoming, return_as_tuples=True)
+        )
+        results = self._results(rows)
+        while chunk := list(islice(results, _BATCH_ROWS)):
+            yield from LocalDataToArrowConversion.convert(chunk, outgoing, False).to_batches()
+
+    def _results(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""
         from pyspark import TaskContext
 

@@ -73,8 +73,9 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
     ordered = context.compute_once(inputs).sortWithinPartitions("p", *order)
     depth = alone.depth if alone is not None else 0
     processors = [_in_worker(processing) for processing in together]
-    worker = ProcessorRows(processors, _access(context, stores), context.state.runtime.socket(), depth)
-    results = context.compute_once(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), _schema(kinds)))
+    schemas = ordered.schema, _schema(kinds)
+    worker = ProcessorRows(processors, _access(context, stores), context.state.runtime.socket(), depth, schemas)
+    results = context.compute_once(ordered.mapInArrow(worker, schemas[1]))
     for store in stores.own:
         mine = results.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
