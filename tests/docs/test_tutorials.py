@@ -1,29 +1,32 @@
 """The commands of the tutorials, run as they stand by a shell, one after the other; and what they say their output has.
 
-Each tutorial has names, files and ports of its own, and waits most of the time: two of them run at once.
+Each tutorial has names and files of its own, and waits most of the time: two of them run at once. What a page starts in a
+terminal of its own, `headrace dev`, runs as it stands there, but on free ports: one process for all pages that start the same.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from headrace.embedded import Broker
-from headrace.testing.worker import EmbeddedWorker
-from tests.cli.command import PLAIN
+from tests.cli.command import PLAIN, running
 from tests.spark_formats.conftest import postgres  # noqa: F401 - a fixture
 from tests.support import at_once, quick_java, selected
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 _BLOCK = re.compile(r"^```(sh|output)\n(.*?)^```$", re.S | re.M)
+_TERMINAL = re.compile(r"^```console\n\$ headrace (dev\b.*)\n((?:\w.*\n)+)\$ export (.*?) *(?:#.*)?$", re.M)
+_PORT = re.compile(r":\d+")
 _MARK = "---- end of a block ----"
 
 
@@ -38,10 +41,24 @@ def blocks(tutorial: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
+def terminal(tutorial: Path) -> tuple[str, str, str]:
+    """What a page starts in a terminal of its own, what that prints, and the variables set then; else those of the first page."""
+    found = _TERMINAL.search(tutorial.read_text(encoding="utf-8"))
+    return (found[1], found[2], found[3]) if found else terminal(tutorial.with_name("first-mirror.md"))
+
+
+def start(stack: ExitStack, command: str, printed: str, variables: str) -> dict[str, str]:
+    """Start it on free ports, compare what it prints, and return the variables with its addresses."""
+    process = stack.enter_context(running(*shlex.split(command), "--port", "0", "--rest-port", "0"))
+    lines = [process.line() for _ in printed.splitlines()]
+    assert [_PORT.sub("", line) for line in lines] == [_PORT.sub("", line) for line in printed.splitlines()]
+    for page, line in zip(printed.splitlines(), lines, strict=True):
+        variables = variables.replace(page.partition("=")[2].rstrip("/"), line.partition("=")[2].rstrip("/"))
+    return dict(assignment.split("=", 1) for assignment in shlex.split(variables))
+
+
 @pytest.fixture(scope="module")
-def runs(
-    request: pytest.FixtureRequest, worker: EmbeddedWorker, destination_broker: Broker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Path, Future[None]]]:
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[None]]]:
     """The tutorials that are to be tested, as they run."""
     tutorials = selected(request, "tutorial")
     needs_database = any("$DATABASE" in tutorial.read_text(encoding="utf-8") for tutorial in tutorials)
@@ -50,13 +67,12 @@ def runs(
     def run(tutorial: Path) -> None:
         directory = tmp_path_factory.mktemp(tutorial.stem)
         path = commands(directory / "bin", {"headrace": "-m headrace.cli", "python": ""})
-        check(tutorial, environ | {"PATH": path}, directory)
+        check(tutorial, {**quick_java(), **PLAIN, **database, **started[terminal(tutorial)], "PATH": path}, directory)
 
-    environ = {
-        **quick_java(), **PLAIN, **database, "KAFKA": destination_broker.bootstrap, "HEADRACE_URL": worker.url.rstrip("/"),
-    }  # fmt: skip
-    with at_once(run, tutorials, 2) as futures:
-        yield futures
+    with ExitStack() as stack:
+        started = {one: start(stack, *one) for one in dict.fromkeys(map(terminal, tutorials))}
+        with at_once(run, tutorials, 2) as futures:
+            yield futures
 
 
 def commands(directory: Path, made: Mapping[str, str]) -> str:
@@ -76,7 +92,7 @@ def check(tutorial: Path, environ: Mapping[str, str], directory: Path) -> None:
     shell = shutil.which("bash") or "sh"
     script = "set -e\n" + "".join(f"{commands}\necho '{_MARK}'\n" for commands, _ in steps)
     run = subprocess.run(
-        [shell, "-c", script], cwd=directory, env=environ, capture_output=True, text=True, timeout=600, check=False
+        [shell, "-c", script], cwd=directory, env=environ, capture_output=True, text=True, timeout=300, check=False
     )
     outputs = run.stdout.split(_MARK)
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
