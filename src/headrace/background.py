@@ -25,3 +25,9 @@ def in_background(call: Callable[[], T], thread: str) -> Future[T]:
 
     threading.Thread(target=copy_context().run, args=(run,), name=thread, daemon=True).start()
     return future
+
+
+def side_by_side(*calls: Callable[[], object], thread: str) -> None:
+    """Make these calls at the same time, and return when the last has; raises the exception of the first that has one."""
+    for future in [in_background(call, thread) for call in calls]:
+        future.result()

@@ -18,6 +18,7 @@ from typing import Any
 
 import structlog
 
+from headrace.background import side_by_side
 from headrace.cluster.recent_events import Event, RecentEvents
 from headrace.config.redaction import redacted
 from headrace.errors import ConnectError, HeadraceError
@@ -208,8 +209,7 @@ class EventLogs:
 
     def stop(self) -> None:
         """Close both logs."""
-        self.history.stop()
-        self.audit.stop()
+        side_by_side(self.history.stop, self.audit.stop, thread="stop-events")
 
 
 def _require_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from headrace.background import side_by_side
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, OwnTopic
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
@@ -115,8 +116,8 @@ class WorkerStores:
 
     def stop(self) -> None:
         """Close the stores, after waiting a few seconds for statuses in flight."""
-        for store in (self.status, self.offsets, self.config, self.events):
-            store.stop()
+        side_by_side(self.status.stop, self.offsets.stop, self.config.stop, thread="stop-stores")  # each ends a poll first
+        self.events.stop()
         if self.own_offsets:
             self.own_offsets.stop()
         if self.transactions:

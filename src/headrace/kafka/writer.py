@@ -17,7 +17,8 @@ from headrace.kafka.failures import failure, kafka_error, timed_out
 
 log = structlog.get_logger(__name__)
 
-_POLL_S = 0.25
+_POLL_S, _IDLE_S = 0.25, 5.0
+"""How long one call waits for delivery reports, and how often errors are looked for while no record is in flight."""
 _QUEUE_FULL_S = 30.0
 
 
@@ -48,6 +49,7 @@ class RecordWriter:
         self._broken: list[Producer] = []
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._has_work = threading.Event()  # a record was sent, a producer is broken, or `stop` was called
 
     def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
         """Send a record (None: a tombstone).
@@ -76,6 +78,7 @@ class RecordWriter:
         """Wait for records in flight, at most `timeout_s`, drop the others, and end the thread. Later sends raise."""
         with self._lock:
             self._stopping.set()
+        self._has_work.set()
         if not self.flush(timeout_s) and self._producer is not None:
             log.warning("writer.closed-with-records", topic=self._topic)
             clients.purge(self._producer, 1.0)
@@ -88,7 +91,8 @@ class RecordWriter:
         while True:
             producer = self._current()
             try:
-                return producer.produce(self._topic, value, key, on_delivery=delivered)
+                producer.produce(self._topic, value, key, on_delivery=delivered)
+                return self._has_work.set()
             except BufferError:
                 if time.monotonic() > deadline:
                     raise timed_out(
@@ -111,14 +115,16 @@ class RecordWriter:
             return self._producer
 
     def _poll(self) -> None:
-        """Poll delivery reports until `stop`; the time-out of a poll only limits how long stop() waits."""
+        """Poll delivery reports while records are in flight, until `stop`."""
         while not self._stopping.is_set():
+            self._has_work.wait(_IDLE_S)
+            self._has_work.clear()
             while self._broken:
                 clients.purge(self._broken.pop(), 1.0)  # fails the futures of its records
             producer = self._producer
-            if producer is None:
-                self._stopping.wait(_POLL_S)
-            else:
+            if producer is not None:
+                producer.poll(0)
+            while producer is not None and producer is self._producer and len(producer) and not self._stopping.is_set():
                 producer.poll(_POLL_S)
 
     def _discard_if_broken(self, error: KafkaError) -> bool:
@@ -130,4 +136,5 @@ class RecordWriter:
             if self._producer is not None:
                 self._broken.append(self._producer)
             self._producer = None
+        self._has_work.set()
         return True
