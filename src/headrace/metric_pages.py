@@ -117,7 +117,7 @@ def _of_mirrors() -> Iterator[tuple[str, str, float, Mapping[str, str]]]:
     from headrace.spark.feeds import Ages, PartitionUpdate
 
     age = Ages(1, 1, 1, 1, 1)
-    measured = PartitionMetrics().after(PartitionUpdate("t", 0, 1, 1, 1, 0, 0, age, age))
+    measured = PartitionMetrics().after(PartitionUpdate("t", 0, 1, 1, 1, 0, 0, 0, age, age))
     yield from measured.measures(OF_TASK, {**_TASK, "partition": "t-0"})
     yield from measured.measures(OF_MIRROR, _FLOW)
     yield from measured.measures(OF_PLUGIN, {**_TASK, **_FLOW})

@@ -15,7 +15,7 @@ from headrace.spark.plane import Handle
 from headrace.spark.transactions import TaskTransactions
 
 RUNS = {"partitions": [{"topic": "t", "partition": 0, "next": 0, "records": 0, "bytes": 0, "upstream": -1, "downstream": -1,
-                        "age": [0] * 5, "latency": [0] * 5}]}  # fmt: skip
+                        "unbroken": 0, "age": [0] * 5, "latency": [0] * 5}]}  # fmt: skip
 UNRESOLVED = {"kind": "error", "report": None, "place": None, "target": None, "size": 0,
               "javaClass": "org.apache.kafka.common.config.ConfigException",
               "message": "No resolvable bootstrap urls given in bootstrap.servers"}  # fmt: skip

@@ -117,6 +117,8 @@ class PartitionUpdate:
     """The last record before `next` that was copied; -1: none yet."""
     downstream: int
     """The offset of its copy."""
+    unbroken: int
+    """From this record on, up to `upstream`, the copies follow each other as the records do: the offset of each is known."""
     age: Ages
     """Of records when they were read, since the last update."""
     latency: Ages
@@ -234,7 +236,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
 
 
 def _partition(node: Mapping[str, Any]) -> PartitionUpdate:
-    plain = ("topic", "partition", "next", "records", "bytes", "upstream", "downstream")
+    plain = ("topic", "partition", "next", "records", "bytes", "upstream", "downstream", "unbroken")
     values = {name: node[name] for name in plain}
     return PartitionUpdate(**values, age=Ages(*node["age"]), latency=Ages(*node["latency"]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.connectors.mirror.formats import OffsetSync
@@ -34,31 +34,44 @@ def test_beside_other_writers_a_group_goes_on_no_later_than_the_next_record() ->
     assert [found.translate(P, offset) for offset in (49, 50, 51)] == [TOO_OLD, 19, 20]
 
 
+PLACES = st.sets(st.integers(0, 199), max_size=3)
+
+
 @settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 200), st.sets(st.integers(0, 199), max_size=3), st.integers(0, 3)), min_size=1, max_size=8),
-    st.integers(0, 100),
-)
-def test_no_group_skips_a_record_whatever_is_missing_or_there_twice(batches: list[tuple[int, set[int], int]], first: int) -> None:
-    """A batch: how many offsets it covers, which of them have no record, how many were written before it began again."""
-    at, copies = Ends(first, 0), {}  # copies: offset in the source → last one in the copy
+@given(st.lists(st.tuples(st.integers(1, 200), PLACES, PLACES), min_size=1, max_size=8), st.integers(0, 100))
+@example([(4, {1}, {3})], 10)  # as many offsets on both sides: one has no record, and another producer has written one
+def test_no_group_skips_a_record_whatever_else_is_in_the_copy(steps: list[tuple[int, set[int], set[int]]], first: int) -> None:
+    """A step: how many offsets it covers, which of them have no record, and before which records something else is in the copy:
+    what another producer has written, the end of a transaction, a copy that was not acknowledged.
+    """
+    at, copies, unbroken, read = Ends(first, 0), {}, 0, first  # copies: offset in the source → in the copy
     found = translations(pair(P, at, alone=True))
-    for count, gaps, twice in batches:
-        records = [at.upstream + n for n in range(count) if n not in gaps]
-        written = records[:twice] + records
-        for place, offset in enumerate(written, at.downstream):
-            copies[offset] = place
-        after = Ends(at.upstream + count, at.downstream + len(written))
-        for sync in [*within(P, at, after), pair(P, after, alone=True)]:
+    for count, gaps, others in steps:
+        before, end = at, at.downstream
+        for number in range(count):
+            if number not in gaps:
+                end += number in others
+                if (read + number, end) != (at.upstream, at.downstream):
+                    unbroken = read + number
+                copies[read + number] = end
+                end += 1
+                at = Ends(read + number + 1, end)
+        read += count
+        for sync in [*within(P, before, at, unbroken), pair(P, at, alone=True)]:
             found.add(sync)
-        at = after
     unread = at.downstream
-    for committed in range(at.upstream, first - 1, -1):
+    for committed in range(read, first - 1, -1):
         unread = min(unread, copies.get(committed, unread))
         start = found.translate(P, committed)
         assert start is not None
         assert start <= unread
     assert found.translate(P, at.upstream) == at.downstream
+
+
+def test_all_records_of_which_the_copies_follow_each_other_have_pairs() -> None:
+    syncs = within(P, Ends(0, 0), Ends(20, 25), unbroken=10)
+    assert [(s.upstream, s.downstream) for s in syncs] == [(11, 16), (15, 20), (17, 22), (18, 23)]
+    assert within(P, Ends(0, 0), Ends(20, 25), unbroken=19) == []
 
 
 def test_the_first_pair_and_those_far_from_the_last_one_are_written_at_once() -> None:

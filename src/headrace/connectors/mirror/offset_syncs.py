@@ -1,7 +1,7 @@
 """Which offset in the target follows which one in the source: the offset syncs of a task.
 
-Spark's Kafka writer does not say where a record has been written. But while a batch is written and acknowledged and the next one
-has not begun, the end of the copy is where the next record of the source will be: that pair is exact.
+The acknowledgement of a record says where its copy is: pairs are made of those alone. How far both logs have grown says nothing:
+a record of another producer in the copy can make up for one that was left out.
 """
 
 from __future__ import annotations
@@ -43,16 +43,14 @@ def pair(partition: Partition, ends: Ends, *, alone: bool) -> OffsetSync:
     return OffsetSync(*partition, ends.upstream - 1 if alone else ends.upstream, ends.downstream - 1)
 
 
-def within(partition: Partition, before: Ends, after: Ends) -> list[OffsetSync]:
-    """The syncs of records that a batch has copied, the closer to each other the later they are; exact ones, or none.
+def within(partition: Partition, before: Ends, after: Ends, unbroken: int) -> list[OffsetSync]:
+    """The syncs of records that were copied since `before`, the closer to each other the later they are.
 
-    If a copy has grown by as many offsets as were read, each record has gone to its own.
+    unbroken: from this record on, up to the last one, copies follow each other as the records do; none before is known.
     """
-    count = after.upstream - before.upstream
-    if count != after.downstream - before.downstream:
-        return []
-    back = [1 << n for n in range(count.bit_length()) if (1 << n) < count]
-    shift = before.downstream - before.upstream
+    count = after.upstream - max(before.upstream, unbroken)
+    back = [1 << n for n in range(max(count, 0).bit_length()) if (1 << n) < count]
+    shift = after.downstream - after.upstream
     return [OffsetSync(*partition, at := after.upstream - 1 - distance, at + shift) for distance in reversed(back)]
 
 

@@ -116,21 +116,23 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             log.warning("mirror.sync.failed", cause=str(error))
             return
         for partition, end in upstream.items():
-            self._update_ends(partition, Ends(end, ends[copies[partition]]), alone=False)
+            self._ends[partition] = after = Ends(end, ends[copies[partition]])
+            self._syncs.take(pair(partition, after, alone=False))
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied, and write where to: the last record of each partition, with the offset of its copy."""
         super().acknowledged(partitions)
         for update in partitions:
             if update.upstream >= 0:
-                ends = Ends(update.upstream + 1, update.downstream + 1)
-                self._update_ends((update.topic, update.partition), ends, alone=True)
+                self._update_ends(update)
 
-    def _update_ends(self, partition: Partition, after: Ends, *, alone: bool) -> None:
+    def _update_ends(self, update: PartitionUpdate) -> None:
         """Set the end offsets of a copy, and write the offset syncs for the records since the last call."""
+        partition, after = (update.topic, update.partition), Ends(update.upstream + 1, update.downstream + 1)
         before = self._ends.get(partition)
         if self._syncs is not None and before != after:
-            self._syncs.take(pair(partition, after, alone=alone), within(partition, before, after) if before and alone else [])
+            inner = within(partition, before, after, update.unbroken) if before else []
+            self._syncs.take(pair(partition, after, alone=True), inner)
         self._ends[partition] = after
 
     def measures(self) -> Iterable[Measured]:

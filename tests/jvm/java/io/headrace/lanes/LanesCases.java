@@ -80,6 +80,17 @@ final class LanesCases {
         return report == null ? "none" : report.state() + " " + report.partitions().get(0).next();
     }
 
+    static void aReportSaysFromWhereOnTheCopiesFollowEachOther() throws Exception {
+        Slot slot = Given.slot(null);
+        List<Long> unbroken = new ArrayList<>();
+        long[][] copied = {{10, 100}, {11, 101}, {12, -1}, {13, 102}, {14, 103}, {15, 105}, {16, 106}}; // -1: dropped
+        for (long[] record : copied) {
+            slot.acknowledge(slot.take(record[0] + 1), record[1], record[1] < 0, 0);
+            unbroken.add(slot.report(false).unbroken());
+        }
+        equal(unbroken, List.of(10L, 10L, 10L, 13L, 13L, 15L, 15L));
+    }
+
     static void otherFeedsAreWaitedForWhileTheirRecordsAreAcknowledged() {
         QuietPeriod nothingComes = new QuietPeriod(0);
         equal(nothingComes.continues(100, 0), true);

@@ -26,16 +26,18 @@ record Report(
      * @param next everything before this offset is acknowledged (with exactly once: committed)
      * @param upstream the last record before that which was copied, -1: none
      * @param downstream its offset in the copy
+     * @param unbroken the first record whose copies, up to upstream's, follow each other as the records do
      * @param age of records when they were read, since the last report: count, least, greatest, sum, last (ms)
      * @param latency from a record's timestamp to its acknowledgement, likewise
      */
     record OfPartition(
-        String topic, int partition, long next, long records, long bytes, long upstream, long downstream, long[] age, long[] latency
+        String topic, int partition, long next, long records, long bytes, long upstream, long downstream, long unbroken, long[] age,
+        long[] latency
     ) implements Serializable {
         /** Both, of which the other is the later one. */
         OfPartition then(OfPartition later) {
             return new OfPartition(topic, partition, later.next, later.records, later.bytes, later.upstream, later.downstream,
-                joined(age, later.age), joined(latency, later.latency));
+                later.unbroken, joined(age, later.age), joined(latency, later.latency));
         }
 
         private static long[] joined(long[] a, long[] b) {

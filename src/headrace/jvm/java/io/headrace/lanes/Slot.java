@@ -34,6 +34,7 @@ final class Slot {
     private long taken; // the offset after the last record taken
     private long upstream = -1; // the last record before `next` that was copied, and its offset in the copy
     private long downstream = -1;
+    private long unbroken; // the first record whose copies, up to that one, follow each other as the records do
     private long records;
     private long bytes;
     private Ages age = new Ages(); // when read
@@ -111,6 +112,9 @@ final class Slot {
             int at = (int) (head & mask);
             next = ends[at];
             if (copies[at] != NONE) {
+                if (next != upstream + 2 || copies[at] != downstream + 1) {
+                    unbroken = next - 1;
+                }
                 upstream = next - 1;
                 downstream = copies[at];
             }
@@ -169,7 +173,7 @@ final class Slot {
         changed = false;
         long stored = exactly ? Math.min(committed, next) : next;
         Report.OfPartition report = new Report.OfPartition(source.topic(), source.partition(), stored, records, bytes, upstream, downstream,
-            age.toArray(), latency.toArray());
+            unbroken, age.toArray(), latency.toArray());
         age = new Ages();
         latency = new Ages();
         return report;
