@@ -6,10 +6,15 @@ import time
 from itertools import pairwise
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pyspark.sql import SparkSession
 
+from headrace.connectors.base import StoredOffsets, TaskContext
+from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointTask
 from headrace.connectors.mirror.failover import Failover
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
+from headrace.errors import RetriableError
 from tests.clusters import record
 from tests.mirror.flow import FLOW_S, Flow
 from tests.support import wait_until
@@ -66,6 +71,21 @@ def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) 
     config = flow.config("MirrorCheckpointConnector") | away
     found = Failover(config, source_s=1).plan()
     assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
+
+
+def test_without_the_source_groups_are_committed_in_the_target_all_the_same(flow: Flow, spark: SparkSession) -> None:
+    group, copy = f"{flow.name}-left", flow.copy(f"{flow.name}-read")
+    checkpoint = Checkpoint(group, copy, 0, 40, 30)
+    flow.destination.produce(f"{flow.alias}.checkpoints.internal", [record(key=checkpoint.key(), value=checkpoint.value())])
+    away = {"source.cluster.bootstrap.servers": "127.0.0.1:1", "sync.group.offsets.enabled": "true", "admin.timeout.ms": "5000",
+            "offset-syncs.topic.location": "target"}  # fmt: skip
+    flow.destination.create(f"mm2-offset-syncs.{flow.alias}.internal")
+    task = MirrorCheckpointTask(TaskContext("left", 0))
+    task.start({**flow.config("MirrorCheckpointConnector"), **away, GROUPS: group})
+    with pytest.raises(RetriableError):
+        task.poll(spark, StoredOffsets([]))
+    task.stop()
+    assert flow.destination.admin.committed(group, 30, [(copy, 0)]) == {(copy, 0): 30}
 
 
 def test_heartbeats_come_every_second(flow: Flow) -> None:

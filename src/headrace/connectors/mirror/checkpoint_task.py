@@ -22,7 +22,7 @@ from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
 from headrace.connectors.mirror.translation import Naming, Translations, checkpoints, forward, has_changed
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.values.times import now_ms
@@ -47,6 +47,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         self._naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)
         self._syncs: Syncs | None = None
         self._last: dict[str, dict[Partition, Checkpoint]] = {}
+        self._has_read = False  # whether `_last` is what the topic of checkpoints has
         self._pending: list[Checkpoint] = []
         self._created_ms = 0
         task = {"connector": self.context.connector, "task": str(self.context.task)}
@@ -65,16 +66,21 @@ class MirrorCheckpointTask(PollingSourceTask):
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The checkpoints that have changed. Raises a retriable failure while a cluster cannot be reached."""
+        """The checkpoints that have changed. Raises a retriable failure while a cluster cannot be reached.
+
+        What is written already is committed in the target first: that needs the target alone, the source may be away for good.
+        """
+        if self._syncs is None and not self._has_read:
+            self._read_last()
+        if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
+            self._commit_in_target()
+            self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
         if self._syncs is None:
-            self._read()
+            self._follow_syncs()
         if time.monotonic() >= self._next and not self._pending:
             self._pending, self._created_ms = self._changed_checkpoints(), now_ms()
             self._metrics.created(self._pending, self._created_ms)
             self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
-        if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
-            self._commit_in_target()
-            self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
         if not self._pending:
             return None
         records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: own_records.MOST]]
@@ -98,15 +104,19 @@ class MirrorCheckpointTask(PollingSourceTask):
         if getattr(self, "_syncs", None) is not None:
             self._syncs.stop()  # pyright: ignore[reportOptionalMemberAccess]
 
-    def _read(self) -> None:
-        """What was said before: only where the last checkpoints are known may all the offset syncs be used at once."""
-        config, successful = self._config, True
+    def _read_last(self) -> None:
+        """The checkpoints that were written before."""
+        topic = self._config.checkpoints_topic
         try:
-            self._last = read_checkpoints(config.checkpoints_topic, client(self._props, "target", "consumer"), self._groups)
+            self._last = read_checkpoints(topic, client(self._props, "target", "consumer"), self._groups)
+            self._has_read = True
         except KafkaFailure as failure:
-            log.warning("mirror.checkpoints.unread", topic=config.checkpoints_topic, cause=str(failure),
+            log.warning("mirror.checkpoints.unread", topic=topic, cause=str(failure),
                         meaning="only offsets that are mirrored from now on are translated")  # fmt: skip
-            successful = False
+
+    def _follow_syncs(self) -> None:
+        """Begin to read offset syncs: only where the last checkpoints are known may all of them be used at once."""
+        config, successful = self._config, self._has_read
         side = "source" if config.offset_syncs_topic_location == "source" else "target"
         syncs = Syncs(config.offset_syncs_topic, client(self._props, side, "consumer"), Translations(only_newest=not successful))
         try:
@@ -121,7 +131,14 @@ class MirrorCheckpointTask(PollingSourceTask):
         partitions = accepted_partitions(self._source, self._config.topic_filter, self._config.timeout_s)
         changed: list[Checkpoint] = []
         for group in self._groups:
-            committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
+            try:
+                committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
+            except KafkaFailure as failure:
+                if isinstance(failure, RetriableError):  # the cluster is away, for the other groups as well
+                    raise
+                text = "Error querying offsets for consumer group %s on cluster %s."
+                log.error(text, group, self._naming.source, cause=str(failure))
+                continue
             last = self._last.get(group, {})
             translated = checkpoints(group, committed, self._syncs.translations, self._naming)
             changed += [checkpoint for where, checkpoint in translated.items() if has_changed(checkpoint, last.get(where))]
