@@ -8,6 +8,10 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
+from headrace.connectors.base import StoredOffsets, TaskContext
+from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
+from headrace.connectors.kafka_source.task import KafkaSourceTask
+from headrace.kafka.groups import Partition
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
@@ -80,6 +84,27 @@ def test_a_topic_deleted_under_a_task_is_told_and_the_others_go_on(
     line = missing()[0]
     assert (line["log_level"], line["topic"], line["partition"], line["connector"]) == ("warning", gone, 0, one.name)
     assert one.states() == ["RUNNING", "RUNNING"]
+
+
+def test_a_partition_that_comes_after_its_task_has_begun_is_opened(source: Cluster, topic_name: Name) -> None:
+    there, later = filled(source, topic_name("there")), topic_name("later")
+    assigned = [LeaderTopicPartition(NO_LEADER, *p) for p in [(there, 0), (later, 0), (later, 1)]]
+    task = KafkaSourceTask(TaskContext("c", 0))
+    task.start({"source.bootstrap.servers": source.bootstrap, "source.topic.whitelist": ".*", TASK_PARTITIONS: encode(assigned)})
+
+    def opened() -> set[Partition]:
+        feed = task.open(StoredOffsets([]))
+        return set(feed.positions) if feed else set()
+
+    assert opened() == {(there, 0)}
+    assert not task.needs_reopening()
+    source.create(later)
+    wait_until(task.needs_reopening, CONNECTOR_S, "its first partition")
+    assert opened() == {(there, 0), (later, 0)}
+    add_partitions(source, later, 2)
+    wait_until(task.needs_reopening, CONNECTOR_S, "its second one")
+    assert opened() == {(there, 0), (later, 0), (later, 1)}
+    task.stop()
 
 
 def test_names_match_as_a_whole_whatever_is_in_them(source: Cluster, mirror: Make, topic_name: Name) -> None:

@@ -67,7 +67,7 @@ class KafkaSourceTask(FeedTask):
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
-        self._deleted_topics: set[str] = set()  # topics that were deleted, and are not there again
+        self._missing_topics: set[str] = set()  # as of the last check, or of `open`
         self._leaderless: set[Partition] = set()
         self._unavailable = False  # whether the last check could not reach the source cluster
         self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
@@ -87,7 +87,7 @@ class KafkaSourceTask(FeedTask):
         if not start.positions:
             return None
         self._copied = dict(start.positions)
-        self._deleted_topics.clear()
+        self._missing_topics = {topic for topic, _ in start.missing if topic not in self._counts}
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return FeedSource(
@@ -190,11 +190,12 @@ class KafkaSourceTask(FeedTask):
             log.warning("source.check.failed", cause=str(error))
 
     def needs_reopening(self) -> bool:
-        """Warn of deleted topics, partitions without a leader, and an unavailable cluster.
+        """Whether an assigned partition is there that `open` did not find.
 
-        Raises RetriableError if a topic was recreated.
+        Warns of deleted topics, partitions without a leader, and an unavailable cluster. Raises RetriableError if a topic was
+        recreated.
         """
-        topic_names = self._ids.keys() - self._deleted_topics
+        topic_names = {topic for topic, _ in self._assigned}
         try:
             present = topics(self._admin).of(topic_names)
         except KafkaFailure as error:
@@ -206,11 +207,12 @@ class KafkaSourceTask(FeedTask):
             return False
         self._unavailable = False
         self._compare({topic: info.topic_id for topic, info in present.items() if info.topic_id})
-        missing = [p for p in self._assigned if p[0] in topic_names - present.keys()]
-        self._deleted_topics |= {topic for topic, _ in missing}
+        missing_topics = topic_names - present.keys()
+        missing = [p for p in self._assigned if p[0] in missing_topics - self._missing_topics]
+        self._missing_topics = missing_topics
         warn(StartPositions({}, missing=tuple(missing)), "source")
         self._warn_of_leaders(present)
-        return False
+        return any(t in present and p in present[t].partitions and (t, p) not in self._copied for t, p in self._assigned)
 
     def _warn_of_leaders(self, infos: Mapping[str, TopicInfo]) -> None:
         present = [(t, p) for t, p in self._assigned if t in infos and p in infos[t].partitions]
