@@ -17,7 +17,7 @@ from headrace.connectors.mirror.groups import relevant_groups
 from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
 from headrace.connectors.mirror.source_connector import create_compacted
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.plugins import Kind, plugin
 
 log = structlog.get_logger(__name__)
@@ -34,7 +34,7 @@ class MirrorCheckpointConnector(SourceConnector):
     def __init__(self, context: ConnectorContext) -> None:
         super().__init__(context)
         self._props: dict[str, str] = {}
-        self._groups: list[str] = []
+        self._groups: list[str] | None = None  # None: not found yet
         self._schedule: Schedule | None = None
 
     @classmethod
@@ -81,7 +81,14 @@ class MirrorCheckpointConnector(SourceConnector):
         self._schedule.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """One configuration per task: everything of the connector, and the groups of the task."""
+        """One configuration per task: everything of the connector, and the groups of the task.
+
+        Raises RetriableError while the groups are not known: tasks that run stay as they are.
+        """
+        if not self._config.enabled:
+            return []
+        if self._groups is None:
+            raise RetriableError("The consumer groups of the source cluster have not been loaded yet.")
         count = min(max_tasks, len(self._groups))
         dealt = [self._groups[n::count] for n in range(count)]
         return [{**self._props, GROUPS: ",".join(mine), "task.index": str(n)} for n, mine in enumerate(dealt)]
@@ -99,6 +106,6 @@ class MirrorCheckpointConnector(SourceConnector):
     def _refresh(self) -> None:
         groups = self._find_groups()
         if groups != self._groups:
-            log.info("mirror.groups.changed", groups=len(groups), before=len(self._groups))
+            log.info("mirror.groups.changed", groups=len(groups), before=len(self._groups or []))
             self._groups = groups
             self.context.request_reconfiguration()

@@ -9,6 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from headrace.config import ConfigDef
 from headrace.connectors.base import (
     ConnectorContext,
@@ -27,13 +29,18 @@ from headrace.connectors.mirror.formats import Heartbeat
 from headrace.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
 from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.policies import HEARTBEATS
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, Job, Schedule
 from headrace.connectors.mirror.source_connector import create_compacted
+from headrace.errors import HeadraceError
 from headrace.plugins import Kind, plugin
 from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+log = structlog.get_logger(__name__)
+
+_CREATE_S, _STOP_S = 60.0, 2.0
 _KEYS = ("sourceClusterAlias", "targetClusterAlias")
 
 
@@ -75,6 +82,8 @@ class MirrorHeartbeatConnector(SourceConnector):
     def __init__(self, context: ConnectorContext) -> None:
         super().__init__(context)
         self._props: dict[str, str] = {}
+        self._has_topic = False
+        self._schedule: Schedule | None = None
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -87,15 +96,29 @@ class MirrorHeartbeatConnector(SourceConnector):
         return check_offsets(changes, _KEYS, partition=False, only_zero=True)
 
     def start(self, props: Props) -> None:
-        """Create the topic, if it does not exist. Raises ConfigError, KafkaFailure."""
-        self._config = config = MirrorHeartbeatConfig(props)
+        """Create the topic, if it does not exist; if that is not possible now, it is tried again later. Raises ConfigError."""
+        self._config = MirrorHeartbeatConfig(props)
         self._props = dict(props)
-        target = MirrorAdmin(client(props, "target", "admin"))
-        create_compacted(target, HEARTBEATS, config.heartbeats_topic_replication_factor, config.timeout_s)
+        self._target = MirrorAdmin(client(props, "target", "admin"))
+        try:
+            self._create_topic()
+        except HeadraceError as error:
+            log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
+        if not self._has_topic:
+            job = Job("creating the topic of heartbeats", self._create_topic, _CREATE_S, FIRST_RETRY_S)
+            self._schedule = Schedule(f"mirror-{self.context.name}", [job])
+            self._schedule.start()
+
+    def _create_topic(self) -> None:
+        if not self._has_topic:
+            factor, timeout_s = self._config.heartbeats_topic_replication_factor, self._config.timeout_s
+            self._has_topic = create_compacted(self._target, HEARTBEATS, factor, timeout_s)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """One task; none if heartbeats are switched off."""
         return [self._props] if self._config.emit_heartbeats_enabled else []
 
     def stop(self) -> None:
-        """Nothing to end."""
+        """End the attempts to create the topic."""
+        if self._schedule is not None:
+            self._schedule.stop(_STOP_S)

@@ -22,7 +22,7 @@ from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
 from headrace.connectors.partition_lag import PartitionLag
-from headrace.errors import ConnectError, HeadraceError
+from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.failures import KafkaFailure
 from headrace.plugins import Kind, plugin
 
@@ -208,10 +208,22 @@ class MirrorSourceConnector(SourceConnector):
             self._target.create_acls(target_acls, self._config.timeout_s)
 
 
-def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
-    """Create one of MirrorMaker's own topics, of one partition, unless it exists. Raises KafkaFailure."""
-    if admin.describe(topic, timeout_s) is None:
-        admin.create(topic, 1, replication_factor, COMPACTED, timeout_s, exist_ok=True)
+def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> bool:
+    """Create one of MirrorMaker's own topics, of one partition, unless it exists; returns whether it is there.
+
+    If the cluster does not allow it, that is logged: the mirror goes on, perhaps somebody else creates the topic. Raises
+    RetriableError if the cluster cannot be reached.
+    """
+    try:
+        if admin.describe(topic, timeout_s) is None:
+            admin.create(topic, 1, replication_factor, COMPACTED, timeout_s, exist_ok=True)
+    except KafkaFailure as failure:
+        if isinstance(failure, RetriableError):
+            raise
+        hint = "nothing is written to it until it is there: create it, or allow it to be created"
+        log.warning("mirror.topic.refused", topic=topic, cause=str(failure), hint=hint)
+        return False
+    return True
 
 
 def _try(refusal: str, action: Callable[[], object]) -> None:

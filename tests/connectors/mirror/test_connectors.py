@@ -1,0 +1,61 @@
+"""What the connectors do while a cluster is away, or does not allow something; without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.connectors.base import ConnectorContext, SourceConnector
+from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
+from headrace.connectors.mirror.checkpoint_task import GROUPS
+from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
+from headrace.connectors.mirror.mirrored_topics import decode
+from headrace.connectors.mirror.source_connector import MirrorSourceConnector
+from headrace.connectors.mirror.source_task import ASSIGNED
+from headrace.errors import RetriableError
+from tests.clusters import Cluster
+
+AWAY = {
+    "name": "mirror", "source.cluster.alias": "A", "target.cluster.alias": "B", "admin.timeout.ms": "300",
+    "source.cluster.bootstrap.servers": "127.0.0.1:1", "target.cluster.bootstrap.servers": "127.0.0.1:1",
+}  # fmt: skip
+
+
+def task_configs(kind: type[SourceConnector], props: dict[str, str]) -> list[dict[str, str]]:
+    """Those of a connector that has just been started."""
+    connector = kind(ConnectorContext("mirror", lambda: None, lambda _: None))
+    try:
+        connector.start(props)
+        return connector.task_configs(1)
+    finally:
+        connector.stop()
+
+
+def test_while_the_groups_are_not_known_tasks_stay_as_they_are() -> None:
+    with pytest.raises(RetriableError, match="have not been loaded yet"):
+        task_configs(MirrorCheckpointConnector, AWAY)
+    assert task_configs(MirrorCheckpointConnector, {**AWAY, "enabled": "false"}) == []
+
+
+def test_heartbeats_begin_although_their_topic_cannot_be_created_yet() -> None:
+    assert len(task_configs(MirrorHeartbeatConnector, AWAY)) == 1
+
+
+def test_topics_and_groups_are_mirrored_where_the_mirrors_own_topics_are_refused(
+    source: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic, group = topic_name("refused"), topic_name("group")
+    source.create(topic)
+    source.admin.commit(group, {(topic, 0): 0})
+    props = {
+        **AWAY, "source.cluster.alias": topic, "target.cluster.alias": f"{topic}-b", "admin.timeout.ms": "30000",
+        "source.cluster.bootstrap.servers": source.bootstrap, "target.cluster.bootstrap.servers": source.bootstrap,
+        "topics": topic, "groups": group, "heartbeats.replication.enabled": "false", "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "3", "checkpoints.topic.replication.factor": "3",  # there is one broker
+    }  # fmt: skip
+    (mirrored,) = task_configs(MirrorSourceConnector, props)
+    assert decode(mirrored[ASSIGNED]) == [(topic, 0)]
+    assert source.admin.describe(f"{topic}.{topic}") is not None
+    (translated,) = task_configs(MirrorCheckpointConnector, props)
+    assert translated[GROUPS] == group
