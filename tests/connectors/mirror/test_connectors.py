@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConn
 from headrace.connectors.mirror.checkpoint_task import GROUPS
 from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
 from headrace.connectors.mirror.mirrored_topics import decode
+from headrace.connectors.mirror.schedule import Job, Schedule, interval_s
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import ASSIGNED
 from headrace.errors import RetriableError
@@ -40,6 +42,21 @@ def test_while_the_groups_are_not_known_tasks_stay_as_they_are() -> None:
 
 def test_heartbeats_begin_although_their_topic_cannot_be_created_yet() -> None:
     assert len(task_configs(MirrorHeartbeatConnector, AWAY)) == 1
+
+
+def test_a_negative_interval_means_that_a_task_is_not_wanted() -> None:
+    assert task_configs(MirrorHeartbeatConnector, {**AWAY, "emit.heartbeats.interval.seconds": "-1"}) == []
+    assert task_configs(MirrorCheckpointConnector, {**AWAY, "emit.checkpoints.interval.seconds": "-1"}) == []
+
+
+def test_a_job_with_a_negative_interval_is_never_run() -> None:
+    calls: list[str] = []
+    other = threading.Event()
+    schedule = Schedule("jobs", [Job("off", lambda: calls.append("off"), -1), Job("once", other.set, interval_s(True, -1))])
+    schedule.start()
+    assert other.wait(60)
+    schedule.stop(60)
+    assert calls == []
 
 
 def test_topics_and_groups_are_mirrored_where_the_mirrors_own_topics_are_refused(

@@ -15,7 +15,7 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.config import is_off
 from headrace.connectors.mirror.groups import relevant_groups
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, Job, Schedule, interval_s
 from headrace.connectors.mirror.source_connector import create_compacted
 from headrace.errors import HeadraceError, RetriableError
 from headrace.plugins import Kind, plugin
@@ -70,7 +70,7 @@ class MirrorCheckpointConnector(SourceConnector):
         if not config.enabled:
             return
         self._source, self._target = (MirrorAdmin(client(props, side, "admin")) for side in ("source", "target"))
-        every = float(config.refresh_groups_interval_seconds) if config.refresh_groups_enabled else NEVER_S
+        every = interval_s(config.refresh_groups_enabled, config.refresh_groups_interval_seconds)
         try:
             self._groups = self._find_groups()
             after = every
@@ -81,11 +81,11 @@ class MirrorCheckpointConnector(SourceConnector):
         self._schedule.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """One configuration per task: everything of the connector, and the groups of the task.
+        """One configuration per task: everything of the connector, and the groups of the task; none if the interval is negative.
 
         Raises RetriableError while the groups are not known: tasks that run stay as they are.
         """
-        if not self._config.enabled:
+        if not self._config.enabled or self._config.emit_checkpoints_interval_seconds < 0:
             return []
         if self._groups is None:
             raise RetriableError("The consumer groups of the source cluster have not been loaded yet.")

@@ -5,6 +5,7 @@ Source partition: `{"group": …, "partition": <n>, "topic": <name in the target
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -53,13 +54,13 @@ class MirrorCheckpointTask(PollingSourceTask):
         task = {"connector": self.context.connector, "task": str(self.context.task)}
         aliases = config.source_cluster_alias, config.target_cluster_alias
         self._metrics = CheckpointMetrics(*aliases, config.metric_formats, task)
-        self._next = self._next_sync = 0.0
+        syncs_groups = config.sync_group_offsets_enabled and config.sync_group_offsets_interval_seconds >= 0
+        self._next, self._next_sync = 0.0, 0.0 if syncs_groups else math.inf
 
     @property
     def poll_interval_s(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The interval of reading the groups."""
-        due = min(self._next, self._next_sync) if self._config.sync_group_offsets_enabled else self._next
-        return max(0.0, due - time.monotonic())
+        return max(0.0, min(self._next, self._next_sync) - time.monotonic())
 
     def partitions(self) -> list[SourcePartition]:
         """None: what was written last stands in the topic of checkpoints."""
@@ -72,7 +73,7 @@ class MirrorCheckpointTask(PollingSourceTask):
         """
         if self._syncs is None and not self._has_read:
             self._read_last()
-        if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
+        if time.monotonic() >= self._next_sync:
             self._commit_in_target()
             self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
         if self._syncs is None:

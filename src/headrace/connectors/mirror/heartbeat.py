@@ -115,8 +115,9 @@ class MirrorHeartbeatConnector(SourceConnector):
             self._has_topic = create_compacted(self._target, HEARTBEATS, factor, timeout_s)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """One task; none if heartbeats are switched off."""
-        return [self._props] if self._config.emit_heartbeats_enabled else []
+        """One task; none if heartbeats are switched off, or their interval is negative."""
+        config = self._config
+        return [self._props] if config.emit_heartbeats_enabled and config.emit_heartbeats_interval_seconds >= 0 else []
 
     def stop(self) -> None:
         """End the attempts to create the topic."""

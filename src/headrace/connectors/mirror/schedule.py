@@ -20,6 +20,11 @@ NEVER_S = 1e9
 """The interval of a job that is not repeated."""
 
 
+def interval_s(enabled: bool, seconds: int) -> float:
+    """The interval of a job that is done once at least: NEVER_S if it is not enabled, or the interval is negative."""
+    return float(seconds) if enabled and seconds >= 0 else NEVER_S
+
+
 @dataclass(frozen=True)
 class Job:
     """what: in words, for the log; action: what is done; interval_s: the pause after it; after_s: the one before the first."""
@@ -31,10 +36,13 @@ class Job:
 
 
 class Schedule:
-    """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after five seconds, then ten."""
+    """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after five seconds, then ten.
+
+    A job with a negative interval is never run, as in MirrorMaker.
+    """
 
     def __init__(self, name: str, jobs: Sequence[Job]) -> None:
-        self._jobs = jobs
+        self._jobs = [job for job in jobs if job.interval_s >= 0]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=name, daemon=True)
 

@@ -17,7 +17,7 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.config import is_off
 from headrace.connectors.mirror.mirrored_topics import MirroredTopics, Missing, decode, encode, missing, round_robin, select
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, Job, Schedule, interval_s
 from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
@@ -122,7 +122,7 @@ class MirrorSourceConnector(SourceConnector):
 
     def _jobs(self, ready: bool) -> list[Job]:
         config = self._config
-        every = float(config.refresh_topics_interval_seconds) if config.refresh_topics_enabled else NEVER_S
+        every = interval_s(config.refresh_topics_enabled, config.refresh_topics_interval_seconds)
         jobs = [Job("refreshing topics", self._refresh, every, after_s=every if ready else FIRST_RETRY_S)]
         if config.sync_topic_acls_enabled:
             jobs.append(Job("syncing topic ACLs", self._sync_acls, config.sync_topic_acls_interval_seconds))
