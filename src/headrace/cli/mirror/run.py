@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 
 from headrace.connectors.mirror import mm2_properties
-from headrace.errors import ConnectError
+from headrace.errors import ConnectError, RestError
+from headrace.retry import Backoff
+
+if TYPE_CHECKING:
+    from headrace.cli.connectors.client import RestClient
 
 log = structlog.get_logger(__name__)
 
@@ -27,6 +32,7 @@ RestPort = Annotated[
     int, typer.Option("--rest-port", min=0, max=65535, metavar="N", help="Port of the first flow's REST API; 0 takes free ones.")
 ]
 _POLL_INTERVAL_S = 0.2
+_RETRY_S = (1.0, 30.0)
 
 
 def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) -> None:
@@ -59,7 +65,7 @@ def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) ->
 
 
 class FlowWorker:
-    """The worker of one flow, on a thread of its own. One that fails ends them all."""
+    """The worker of one flow, on a thread of its own. A worker that fails ends them all."""
 
     def __init__(self, props: Mapping[str, str], flow: mm2_properties.ReplicationFlow, port: int, stop: threading.Event) -> None:
         """port: of its REST API, 0: any; stop: ends it."""
@@ -97,19 +103,37 @@ class FlowWorker:
         self._configuring.start()
 
     def _configure(self, url: str) -> None:
-        """Bring the connectors to what the file says; those that are right are left alone."""
         from headrace.cli.connectors.client import RestClient
 
+        configs = [mm2_properties.connector(self._props, self._flow, name) for name in mm2_properties.CONNECTORS]
         with closing(RestClient(url)) as client:
-            for name in mm2_properties.CONNECTORS:
-                config = mm2_properties.connector(self._props, self._flow, name)
-                name = config["name"]
-                try:
-                    present = client.ask("GET", "connectors", name, "config")
-                    if not present.ok or present.json != config:
-                        client.call("PUT", "connectors", name, "config", body=config)
-                        log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
-                except Exception as error:
-                    self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
-                    self._stop.set()
-                    return
+            configure(client, str(self._flow), configs, self._stop)
+
+
+def configure(client: RestClient, flow: str, configs: Sequence[Mapping[str, str]], stop: threading.Event) -> None:
+    """Bring the connectors of a flow to what the file says; those that are right are left alone.
+
+    One that is refused, as MirrorCheckpointConnector is without offset syncs, is logged, and the others run, as in MirrorMaker.
+    What else fails is tried again, until `stop` is set.
+    """
+    pending, backoff = list(configs), Backoff(*_RETRY_S)
+    while pending and not stop.is_set():
+        pending = [config for config in pending if not _is_settled(client, flow, config)]
+        if pending:
+            stop.wait(backoff.failed())
+
+
+def _is_settled(client: RestClient, flow: str, config: Mapping[str, str]) -> bool:
+    """Configure a connector unless it is right; returns whether that is settled: it is right now, or was refused."""
+    name = config["name"]
+    try:
+        present = client.ask("GET", "connectors", name, "config")
+        if not present.ok or present.json != config:
+            client.call("PUT", "connectors", name, "config", body=config)
+            log.info("mirror.connector.configured", flow=flow, connector=name)
+    except Exception as error:
+        is_refused = isinstance(error, RestError) and error.status == HTTPStatus.BAD_REQUEST
+        hint = "the others run without it" if is_refused else "it is tried again"
+        log.error("Failed to configure %s connector for %s.", name, flow, cause=str(error), hint=hint)
+        return is_refused
+    return True
