@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from headrace.connectors.base import Offsets
 from headrace.connectors.feed import FeedOwner, FeedSource
@@ -19,7 +19,7 @@ from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.spark.destination_topic import DestinationTopic
-from headrace.spark.feeds import PartitionUpdate, Update
+from headrace.spark.feeds import Update
 
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # names in Connect's REST API
 
@@ -33,7 +33,7 @@ class SinkFeed(FeedOwner):
         self.context = task.context
         self._plan, self._partitions, self._share = plan, partitions, share
         self._positions, self._committed = dict(start.positions), dict(start.positions)
-        self._read: set[str] = set()
+        self._records: dict[Partition, int] = {}  # how many had been read by the last update
         self._checked_at = time.monotonic()
         self.check_interval_s = plan.check_interval_s
 
@@ -65,13 +65,14 @@ class SinkFeed(FeedOwner):
         self._checked_at = time.monotonic()
         return self._partitions.changed(self._share)
 
-    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
-        """Keep the topics that had records."""
-        self._read |= {update.topic for update in partitions if update.records}
-
     def active_topics(self, update: Update) -> Collection[str]:
-        """The topics that were read: they are active whether or not the records were written (KIP-558)."""
-        return self._read
+        """The topics that were read since the last update: they are active whether or not the records were written (KIP-558).
+
+        Those read earlier are not among them: the list may have been reset since.
+        """
+        before = self._records
+        self._records = before | {(p.topic, p.partition): p.records for p in update.partitions}
+        return {p.topic for p in update.partitions if p.records > before.get((p.topic, p.partition), 0)}
 
 
 def partition_counts(plan: SinkPlan, target: KafkaTarget, share: AssignedPartitions) -> dict[str, int]:
