@@ -6,8 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.connectors.mirror.formats import OffsetSync
-from headrace.connectors.mirror.offset_syncs import Ends, SyncThrottle, pair, within
+from headrace.connectors.mirror.offset_syncs import Ends, SyncThrottle, SyncWriter, pair, within
 from headrace.connectors.mirror.translation import TOO_OLD, Translations
+from tests.support import captured_logs, wait_until
 
 P = ("t", 0)
 
@@ -81,6 +82,28 @@ def test_the_first_pair_and_those_far_from_the_last_one_are_written_at_once() ->
     assert pace.take(near, 0.1) == []
     assert pace.take(far, 0.2, [near]) == [near, far]
     assert pace.take(far, 9) == []
+
+
+def test_a_pair_that_could_not_be_written_is_due_again_unless_there_is_a_newer_one() -> None:
+    pace = SyncThrottle(lag_max=100)
+    first, newer = (OffsetSync(*P, n, n) for n in (1, 500))
+    pace.take(first, 0)
+    pace.failed(first)
+    assert (pace.due(0.5), pace.due(1.0), pace.due(9.0)) == ([], [first], [])
+    pace.take(newer, 10)
+    pace.failed(first)
+    assert pace.due(20) == []
+
+
+def test_a_failure_to_write_is_logged() -> None:
+    away = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "300", "request.timeout.ms": "200", "linger.ms": "0"}
+    with captured_logs() as logs:
+        writer = SyncWriter("syncs", away, lag_max=100)
+        writer.take(OffsetSync(*P, 1, 1))
+        failed = lambda: [line for line in logs if line["event"] == "mirror.sync.failed"]  # noqa: E731
+        wait_until(failed, 60, "a line in the log")
+        writer.close()
+    assert [(line["log_level"], line["topic"]) for line in failed()] == [("error", "syncs")]
 
 
 def test_others_are_written_within_a_second() -> None:

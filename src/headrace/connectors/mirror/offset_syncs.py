@@ -23,6 +23,7 @@ log = structlog.get_logger(__name__)
 
 _PAUSE_S = 1.0
 _CLOSE_S = 5.0
+_LOG_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,12 @@ class SyncThrottle:
         due = [p for p in self._waiting if now_s - self._written[p][1] >= _PAUSE_S]
         return [sync for p in due for sync in self._write(p, self._waiting[p], now_s)]
 
+    def failed(self, sync: OffsetSync) -> None:
+        """A pair could not be written: if there is no newer one, it is due again after a second."""
+        partition = (sync.topic, sync.partition)
+        if self._written[partition][0] == sync:
+            self._waiting.setdefault(partition, sync)
+
     def _write(self, partition: Partition, sync: OffsetSync, now_s: float) -> list[OffsetSync]:
         self._waiting.pop(partition, None)
         self._written[partition] = (sync, now_s)
@@ -87,12 +94,14 @@ class SyncThrottle:
 
 
 class SyncWriter:
-    """Writes offset syncs; a failure is logged, and later pairs make up for it."""
+    """Writes offset syncs; a failure is logged, at most once a minute, and that pair or a later one is written instead."""
 
     def __init__(self, topic: str, producer: Mapping[str, str], lag_max: int) -> None:
         """producer: Java settings of a producer on the cluster that has the topic. Raises ConfigError."""
         self._writer, self._pace = RecordWriter(topic, {**producer, "compression.type": "none"}), SyncThrottle(lag_max)
-        self._topic, self._lock, self._stopping = topic, threading.Lock(), threading.Event()
+        self._topic, self._stopping = topic, threading.Event()
+        self._lock = threading.RLock()  # a send may report the failures of earlier ones
+        self._logged_at = -_LOG_S
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=f"syncs-{topic}", daemon=True)
         self._thread.start()
 
@@ -120,6 +129,16 @@ class SyncWriter:
 
     def _send(self, sync: OffsetSync) -> None:
         try:
-            self._writer.send(sync.key(), sync.value())
+            future = self._writer.send(sync.key(), sync.value())
         except HeadraceError as error:
-            log.warning("mirror.sync.failed", topic=self._topic, cause=str(error))
+            self._failed(sync, error)
+        else:
+            future.add_done_callback(lambda done: self._failed(sync, error) if (error := done.exception()) else None)
+
+    def _failed(self, sync: OffsetSync, error: BaseException) -> None:
+        with self._lock:
+            self._pace.failed(sync)
+            if time.monotonic() - self._logged_at >= _LOG_S:
+                self._logged_at = time.monotonic()
+                hint = "offsets of groups are not translated beyond the syncs that are written"
+                log.error("mirror.sync.failed", topic=self._topic, cause=str(error), hint=hint)
