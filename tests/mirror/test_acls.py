@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from headrace.connectors.base import ConnectorContext
 from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.embedded import Broker
 from tests.support import wait_until
 
@@ -31,6 +35,17 @@ def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_w
 
         expected = {Acl("A.t", f"User:{name}", "*", "READ", "ALLOW") for name in ("a", "b")}
         wait_until(lambda: copies() == expected, 120, "the ACLs of the copy")
+        admin.create_acls([Acl("*", "User:c", "*", "READ", "DENY")])
+        connector = MirrorSourceConnector(ConnectorContext("mirror", lambda: None, lambda _: None))
+        cluster = {f"{side}.cluster.bootstrap.servers": broker.bootstrap for side in ("source", "target")}
+        connector.start({
+            **cluster, "name": "mirror", "source.cluster.alias": "C", "target.cluster.alias": "D", "topics": "[*]|t",
+            "replication.factor": "1", "offset-syncs.topic.replication.factor": "1",
+        })  # fmt: skip
+        by_name = {*(replace(acl, topic="C.t") for acl in expected), Acl("C.*", "User:c", "*", "READ", "DENY")}
+        synced = lambda: {acl for acl in admin.topic_acls() if acl.topic.startswith("C.")}  # noqa: E731
+        wait_until(lambda: synced() == by_name, 120, "ACLs of a topic that does not exist, and of all topics")
+        connector.stop()
 
 
 def test_a_cluster_without_authorizer_has_no_acls(source_broker: Broker) -> None:

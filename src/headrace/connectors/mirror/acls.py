@@ -22,7 +22,7 @@ class Acl:
 def acls_to_copy(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable[[str], str]) -> list[Acl]:
     """The ACLs for the target.
 
-    Literal ones of mirrored topics; nobody may write to a copy because of them: ALLOW WRITE is left out, ALLOW ALL becomes READ.
+    Literal ones of accepted names; nobody may write to a copy because of them: ALLOW WRITE is left out, ALLOW ALL becomes READ.
     """
     bindings = []
     for acl in acls:

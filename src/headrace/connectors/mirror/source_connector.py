@@ -199,13 +199,15 @@ class MirrorSourceConnector(SourceConnector):
             log.warning("Could not alter configuration of topic %s.", copy, cause=str(failure))
 
     def _sync_acls(self) -> None:
-        """Sync the ACLs of the topics, but for those to write, to their copies."""
-        source_acls = self._source.topic_acls(self._config.timeout_s)
-        target_acls = acls.acls_to_copy(
-            source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic]
-        )
+        """Sync the ACLs of the names that `topics` accepts, but for those to write, to the names of the copies.
+
+        By name, as in MirrorMaker: also those of `*`, and of topics that do not exist yet.
+        """
+        config = self._config
+        remote = partial(config.policy.remote, config.source_cluster_alias)
+        target_acls = acls.acls_to_copy(self._source.topic_acls(config.timeout_s), config.selection.accepts, remote)
         if target_acls:
-            self._target.create_acls(target_acls, self._config.timeout_s)
+            self._target.create_acls(target_acls, config.timeout_s)
 
 
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> bool:
