@@ -60,6 +60,12 @@ def test_two_options_are_enough():
             "Invalid value none for configuration connector.consumer.auto.offset.reset: String must be one of: earliest, latest",
         ),
         (
+            {"connector.consumer.key.deserializer": "my.Deserializer"},
+            "Invalid value my.Deserializer for configuration connector.consumer.key.deserializer: String must be one of: "
+            "org.apache.kafka.common.serialization.ByteArrayDeserializer, "
+            "org.apache.kafka.common.serialization.BytesDeserializer, org.apache.kafka.common.serialization.StringDeserializer",
+        ),
+        (
             {"destination.partition": "x"},
             "Invalid value x for configuration destination.partition: String must be one of: auto, source, partitioner",
         ),
@@ -103,9 +109,14 @@ def test_overrides_of_the_consumer_count_for_what_the_connector_does_itself():
             "connector.consumer.group.id": "b",
             "connector.consumer.enable.auto.commit": "false",
             "connector.consumer.auto.offset.reset": "latest",
+            "connector.consumer.value.deserializer": "org.apache.kafka.common.serialization.StringDeserializer",
         }
     )
     assert (config.group_id, config.enable_auto_commit, config.auto_offset_reset) == ("b", False, "latest")
+    assert [config.deserializer(side).rpartition(".")[2] for side in ("key", "value")] == [
+        "ByteArrayDeserializer",
+        "StringDeserializer",
+    ]
 
 
 def test_all_problems_of_a_configuration_are_found_at_once():

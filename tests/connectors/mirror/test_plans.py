@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
 from headrace.connectors.mirror.clients import client
@@ -13,6 +14,7 @@ from headrace.connectors.mirror.policies import policy
 from headrace.connectors.mirror.settings import Change, SettingFilter, TopicSetting, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
+from headrace.connectors.mirror.source_task import ASSIGNED, kafka_source_props
 from headrace.errors import ConfigError
 
 DEFAULT, IDENTITY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
@@ -156,3 +158,10 @@ def test_exactly_once_needs_a_consumer_that_reads_committed_records() -> None:
     props = {"exactly.once.support": "required", "source.consumer.isolation.level": "read_committed"}
     assert MirrorSourceConnector.problems(props) == {}
     assert MirrorSourceConnector.exactly_once_support(props)
+
+
+def test_a_mirror_reads_bytes_whatever_deserializer_is_set() -> None:
+    consumer = {f"source.consumer.{side}.deserializer": "my.Deserializer" for side in ("key", "value")}
+    props = {**consumer, "source.cluster.alias": "A", "source.cluster.bootstrap.servers": "a:1", ASSIGNED: encode([("t", 0)])}
+    found = KafkaSourceConfig(kafka_source_props(MirrorSourceConfig(props), props))
+    assert {found.deserializer(side).rpartition(".")[2] for side in ("key", "value")} == {"ByteArrayDeserializer"}

@@ -241,8 +241,14 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
         """`earliest` or `latest`: where a partition without a stored offset begins."""
         return self._of_consumer("auto.offset.reset", self.source_auto_offset_reset, Type.STRING)
 
+    def deserializer(self, side: str) -> str:
+        """Kafka's deserializer of the `key` or the `value`."""
+        return self._of_consumer(f"{side}.deserializer", self[f"source.{side}.deserializer"], Type.STRING)
+
     def check(self) -> None:
         """Check the overrides that the connector acts on. Raises ConfigError."""
+        for side in ("key", "value"):
+            _DESERIALIZERS(f"{CONSUMER_PREFIX}{side}.deserializer", self.deserializer(side))
         _RESETS(CONSUMER_PREFIX + "auto.offset.reset", self.auto_offset_reset)
         _ = self.enable_auto_commit
 

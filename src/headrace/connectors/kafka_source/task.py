@@ -153,7 +153,7 @@ class KafkaSourceTask(FeedTask):
         return (*self._kinds().items(), config.include_message_headers, config.destination_partition == "partitioner")
 
     def _kinds(self) -> dict[str, str]:
-        return {side: kind(self._config[f"source.{side}.deserializer"]) for side in ("key", "value")}
+        return {side: kind(self._config.deserializer(side)) for side in ("key", "value")}
 
     def _record(self, frame: DataFrame) -> RecordColumns:
         kinds = self._kinds()

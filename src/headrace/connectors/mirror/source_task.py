@@ -40,6 +40,7 @@ ASSIGNED = "task.assigned.partitions"
 PROVENANCE = "mirror.provenance"
 """The header that each hop of a record adds, with the alias of the cluster that the record left."""
 _TARGET_S = 10.0
+_DESERIALIZERS = ("key.deserializer", "value.deserializer")  # a mirror reads bytes, whatever is set
 
 
 def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, str]:
@@ -47,7 +48,7 @@ def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, st
     consumer, admin = client(props, "source", "consumer"), client(props, "source", "admin")
     assigned = [LeaderTopicPartition(NO_LEADER, *partition) for partition in decode(props[ASSIGNED])]
     return {
-        **{f"connector.consumer.{key}": value for key, value in consumer.items()},
+        **{f"connector.consumer.{key}": value for key, value in consumer.items() if key not in _DESERIALIZERS},
         **{f"connector.admin.{key}": value for key, value in admin.items()},
         "source.bootstrap.servers": consumer.get("bootstrap.servers", ""),
         "source.topic.whitelist": ".*",
