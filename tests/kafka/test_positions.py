@@ -40,6 +40,12 @@ def test_without_a_stored_offset_the_reset_policy_decides() -> None:
     assert start.looked_up == (A,)
 
 
+def test_by_duration_begins_at_the_records_since_then() -> None:
+    start = decide([A, B], {}, {A: (3, 10), B: (0, 4)}, "by_duration:PT1H", {A: 7})
+    assert start.positions == {A: 7, B: 4}
+    assert start.looked_up == (A, B)
+
+
 def test_expired_records_are_told_and_the_reset_policy_decides() -> None:
     start = decide([A], {A: 5}, {A: (8, 10)}, "earliest")
     assert start.positions == {A: 8}

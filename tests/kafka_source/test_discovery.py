@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
@@ -104,6 +105,22 @@ def test_a_partition_that_comes_after_its_task_has_begun_is_opened(source: Clust
     add_partitions(source, later, 2)
     wait_until(task.needs_reopening, CONNECTOR_S, "its second one")
     assert opened() == {(there, 0), (later, 0), (later, 1)}
+    task.stop()
+
+
+def test_a_task_begins_at_the_records_of_some_time_ago(source: Cluster, topic_name: Name) -> None:
+    topic = topic_name("since")
+    source.create(topic)
+    old, new = record(timestamp=1_000), record(timestamp=round(time.time() * 1000))
+    source.produce(topic, [old, old, new])
+    task = KafkaSourceTask(TaskContext("c", 0))
+    task.start({
+        "source.bootstrap.servers": source.bootstrap, "source.topic.whitelist": ".*",
+        "connector.consumer.auto.offset.reset": "by_duration:P1D",
+        TASK_PARTITIONS: encode([LeaderTopicPartition(NO_LEADER, topic, 0)]),
+    })  # fmt: skip
+    feed = task.open(StoredOffsets([]))
+    assert feed is not None and feed.positions == {(topic, 0): 2}
     task.stop()
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from headrace.errors import ArgumentError, ConfigError, TopologyError
+from headrace.kafka.reset_policy import reset_ms
 from headrace.streams import (
     AutoOffsetReset,
     Consumed,
@@ -22,7 +23,6 @@ from headrace.streams import (
     StreamsBuilder,
     TimeWindows,
 )
-from headrace.streams.durations import reset_ms
 from headrace.streams.options import take
 
 

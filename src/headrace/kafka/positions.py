@@ -19,8 +19,8 @@ class StartPositions:
     positions: Mapping[Partition, int]
     """First offset to read."""
     looked_up: tuple[Partition, ...] = ()
-    """Partitions started at `latest`, to be stored before reading, so that a restart before the first batch does not use a later
-    end.
+    """Partitions not started at `earliest`, to be stored before reading, so that a restart before the first batch does not use a
+    later end.
     """
     lost: tuple[tuple[Partition, int, int], ...] = ()
     """(partition, first, last) ranges that were deleted before they were read."""
@@ -35,12 +35,13 @@ def decide(
     stored: Mapping[Partition, int],
     logs: Mapping[Partition, tuple[int, int]],
     reset: str,
+    since: Mapping[Partition, int] | None = None,
 ) -> StartPositions:
     """Decide the start positions.
 
     stored: the next offset to read, by partition; logs: first and end offset that there are now, by partition (those that do not
-    exist are absent); reset: `earliest` or `latest`, for partitions without a stored offset and for stored offsets outside of
-    the log, as a consumer's `auto.offset.reset`.
+    exist are absent); reset: for partitions without a stored offset and for stored offsets outside of the log, as a consumer's
+    `auto.offset.reset`: `earliest`, `latest`, or else the offsets `since`, and the end of partitions that these do not have.
     """
     positions: dict[Partition, int] = {}
     looked_up, lost, beyond, missing = [], [], [], []
@@ -57,8 +58,8 @@ def decide(
             lost.append((partition, position, first - 1))
         elif position is not None:
             beyond.append((partition, position, end))
-        positions[partition] = first if reset == "earliest" else end
-        if reset == "latest":
+        positions[partition] = first if reset == "earliest" else min((since or {}).get(partition, end), end)
+        if reset != "earliest":
             looked_up.append(partition)
     return StartPositions(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))
 

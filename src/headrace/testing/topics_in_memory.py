@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.kafka.groups import Partition
-from headrace.streams.durations import BY_DURATION, reset_ms
+from headrace.kafka.reset_policy import BY_DURATION, reset_ms
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import RAW, Ranges

@@ -120,6 +120,8 @@ def test_settings_of_a_client_come_from_the_cluster_then_the_kind_then_the_clien
         ({"emit.offset-syncs.enabled": "FALSE", "offset-syncs.topic.location": "target"}, "emit.offset-syncs.enabled"),
         ({"exactly.once.support": "required"}, "exactly.once.support"),
         ({"exactly.once.support": "REQUIRED"}, "exactly.once.support"),
+        ({"source.consumer.auto.offset.reset": "none"}, "source.consumer.auto.offset.reset"),
+        ({"source.consumer.auto.offset.reset": "by_duration:1h"}, "source.consumer.auto.offset.reset"),
     ],
 )
 def test_options_that_speak_against_each_other_are_told(props: dict[str, str], option: str) -> None:

@@ -12,6 +12,7 @@ from headrace.connect_config.stream_mode import StreamModeConfig
 from headrace.connectors.kafka_source.clients import CONSUMER_DEFAULTS, CONSUMER_PREFIX
 from headrace.connectors.kafka_source.pattern import check_whitelist, whitelist_pattern
 from headrace.errors import ConfigError
+from headrace.kafka.reset_policy import BY_DURATION, reset_ms
 
 _SERIALIZATION = "org.apache.kafka.common.serialization."
 _DESERIALIZERS = ValidString(
@@ -19,6 +20,14 @@ _DESERIALIZERS = ValidString(
 )
 _RESETS = ValidString("earliest", "latest")
 _SOURCE, _TOPICS, _TASKS = "Source cluster", "Topics", "Tasks"
+
+
+def check_reset(name: str, policy: str) -> None:
+    """Raise ConfigError for an `auto.offset.reset` that a task cannot begin with: `none` begins nowhere."""
+    if policy.startswith(BY_DURATION):
+        reset_ms(policy)
+    else:
+        _RESETS(name, policy)
 
 
 def _check_servers(name: str, value: Any) -> None:
@@ -238,7 +247,7 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
 
     @property
     def auto_offset_reset(self) -> str:
-        """`earliest` or `latest`: where a partition without a stored offset begins."""
+        """`earliest`, `latest` or `by_duration:…`: where a partition without a stored offset begins."""
         return self._of_consumer("auto.offset.reset", self.source_auto_offset_reset, Type.STRING)
 
     def deserializer(self, side: str) -> str:
@@ -249,7 +258,7 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
         """Check the overrides that the connector acts on. Raises ConfigError."""
         for side in ("key", "value"):
             _DESERIALIZERS(f"{CONSUMER_PREFIX}{side}.deserializer", self.deserializer(side))
-        _RESETS(CONSUMER_PREFIX + "auto.offset.reset", self.auto_offset_reset)
+        check_reset(CONSUMER_PREFIX + "auto.offset.reset", self.auto_offset_reset)
         _ = self.enable_auto_commit
 
     def _of_consumer(self, name: str, declared: Any, type: Type) -> Any:

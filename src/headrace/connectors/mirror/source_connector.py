@@ -9,6 +9,7 @@ import structlog
 
 from headrace.config import ConfigDef
 from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.kafka_source.config import check_reset
 from headrace.connectors.kafka_source.source_lag import behind
 from headrace.connectors.kafka_source.task import copied_of
 from headrace.connectors.mirror import acls
@@ -22,7 +23,7 @@ from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
 from headrace.connectors.partition_lag import PartitionLag
-from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.errors import ConfigError, ConnectError, HeadraceError, RetriableError
 from headrace.kafka.failures import KafkaFailure
 from headrace.plugins import Kind, plugin
 
@@ -93,6 +94,11 @@ class MirrorSourceConnector(SourceConnector):
         if is_off(props, "emit.offset-syncs.enabled") and syncs:
             text = "MirrorSourceConnector can't setup offset-syncs feature while emit.offset-syncs.enabled set to false"
             problems["emit.offset-syncs.enabled"] = [text]
+        reset = "source.consumer.auto.offset.reset"
+        try:
+            check_reset(reset, client(props, "source", "consumer")["auto.offset.reset"])
+        except ConfigError as error:
+            problems[reset] = [str(error)]
         return problems
 
     def start(self, props: Props) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.kafka.groups import Partition
-from headrace.streams.durations import BY_DURATION
+from headrace.kafka.reset_policy import BY_DURATION
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Ranges
 

@@ -17,12 +17,12 @@ from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
+from headrace.kafka.reset_policy import BY_DURATION, reset_ms
 from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
 from headrace.spark.destination_topic import fitting_batch_bytes, max_message_bytes
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
-from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build, written_topics
 from headrace.streams.engine.delivery import BatchWriter, write_failure
 from headrace.streams.engine.repartition_purge import RepartitionTopicPurge

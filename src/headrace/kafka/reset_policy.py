@@ -1,0 +1,19 @@
+"""The policy `by_duration:<ISO duration>` of `auto.offset.reset` (KIP-1106): begin at the records of so long ago."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import ConfigError
+
+BY_DURATION = "by_duration:"
+_ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+
+
+def reset_ms(policy: str) -> int:
+    """The milliseconds of `by_duration:` and Java's text of a duration (`P1DT2H3M4.5S`). Raises ConfigError if it is none."""
+    match = _ISO.fullmatch(policy.removeprefix(BY_DURATION).upper())
+    if match is None or not any(match.groups()):
+        raise ConfigError(f"Invalid value {policy} for configuration auto.offset.reset: it has to be like by_duration:PT1H30M.")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
