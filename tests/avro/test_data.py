@@ -177,6 +177,8 @@ def test_an_optional_null_is_no_record_and_a_default_is_written_for_null(spark: 
              "value.converter.replace.null.with.default": "false"}  # fmt: skip
     outcomes = through(spark, typed, [Record(text) for text in texts], config)
     assert [deserialized(registry, r.value) if r.value else None for r in outcomes] == [None, {"a": 5}, {"a": 6}]
+    read = through(spark, props(registry), [Record(r.value) for r in outcomes], TO_JSON)
+    assert [json.loads(r.value) if r.value else None for r in read] == [None, {"a": 5}, {"a": 6}]
 
 
 def test_numbers_that_json_has_not_are_kept(spark: SparkSession, registry: SchemaRegistry) -> None:

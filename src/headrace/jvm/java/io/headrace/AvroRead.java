@@ -72,6 +72,9 @@ public final class AvroRead {
         AvroStep step = (AvroStep) PLANS.get(plan);
         AvroInput in = new AvroInput(bytes);
         try {
+            while (step instanceof AvroStep.Union union && union.fields == null) { // an optional record is read by field, too
+                step = union.branch(in);
+            }
             if (step instanceof AvroStep.Raw) {
                 ReadRow.put(row, 1, JsonRead.TEXT, UTF8String.fromString(AvroStep.base64(bytes)));
             } else if (step instanceof AvroStep.RecordOf record && !wanted.isEmpty()) {
