@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.avro import mapping
 from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import to_connect
@@ -171,7 +172,14 @@ def test_names_are_scrubbed_if_that_is_asked_for() -> None:
     schema = Schema("struct", name="my-app.Or der", fields={"1st": Schema("int32")})
     assert avro(schema)["fields"][0]["name"] == "1st"
     written = avro(schema, AvroOptions(scrub_names=True))
-    assert (written["name"], written["fields"][0]["name"]) == ("Or_der", "x1st")
+    assert (written["namespace"], written["name"], written["fields"][0]["name"]) == ("my_app", "Or_der", "x1st")
+    assert written["connect.name"] == "my-app.Or der"
+    fastavro.parse_schema(written)
+    names = [
+        mapping.scrubbed(name, AvroOptions(scrub_names=True))
+        for name in ("\u00e9t\u00e9", "-a", " a", "$x", "0abc.def", "abc+-.*_")
+    ]
+    assert names == ["_C3_A9t_C3_A9", "_a", "_a", "_24x", "x0abc_def", "abc_2B____"]
 
 
 def test_metadata_can_be_left_out() -> None:

@@ -90,9 +90,8 @@ class _AvroFromConnect:
         if name is None:
             self._unnamed += 1
             name = mapping.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
-        namespace, _, short = name.rpartition(".")
-        short = mapping.scrubbed(short, self._options)
-        full = f"{namespace}.{short}" if namespace else short
+        full = mapping.scrubbed_type(name, self._options)
+        namespace, _, short = full.rpartition(".")
         self._definitions.setdefault(full, None)
         return full, {"name": short} | ({"namespace": namespace} if namespace != space else {})
 
@@ -123,8 +122,10 @@ class _AvroFromConnect:
         written_name = self._written_name(schema, space)
         if written_name is not None:
             return written_name
-        if schema.is_recursive and schema.name in self._enclosing:  # as AvroData: a transform has changed the struct around it
-            return self._reference(schema.name or "", space)
+        if schema.is_recursive and schema.name is not None:
+            enclosing = mapping.scrubbed_type(schema.name, self._options)
+            if enclosing in self._enclosing:  # as AvroData: a transform has changed the struct around it
+                return self._reference(enclosing, space)
         full, named = self._name(schema.name, space)
         parameters = schema.parameters or {}
         doc = parameters.get("connect.record.doc" if self._options.discard_type_doc else mapping.RECORD_DOC)

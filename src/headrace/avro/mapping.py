@@ -80,9 +80,12 @@ def scrubbed(name: str, options: AvroOptions) -> str:
     if not options.scrub_names:
         return name
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
-    if not re.match("[A-Za-z_]", encoded):
-        encoded = "x" + encoded
-    return re.sub("[^A-Za-z0-9_]", "_", encoded)
+    return re.sub("[^A-Za-z0-9_]", "_", "x" + encoded if re.match("[0-9]", encoded) else encoded)
+
+
+def scrubbed_type(name: str, options: AvroOptions) -> str:
+    """The same of the full name of a type: its namespace is one of Avro's, too."""
+    return ".".join(scrubbed(part, options) for part in name.split("."))
 
 
 def full_name(node: Mapping[str, Any], space: str) -> str:
