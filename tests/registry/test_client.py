@@ -102,6 +102,18 @@ def test_it_logs_in_by_name_and_password(props: dict[str, str]) -> None:
         assert client(registry.url.replace("://", "://anna:secret@")).register("s", TEXT) == 1
 
 
+def test_each_url_has_its_own_login() -> None:
+    with SchemaRegistry(user=("anna", "secret")) as one, SchemaRegistry(user=("berta", "other")) as two:
+        urls = one.url.replace("://", "://anna:secret@"), two.url.replace("://", "://berta:other@")
+        both = client(",".join(urls))
+        assert both.register("s", TEXT) == 1
+        one.stop()
+        assert both.register("t", TEXT) == 1
+        with pytest.raises(RegistryError, match="401"):  # the login of the first is not sent to the second
+            client(f"{urls[0]},{two.url}").register("t", TEXT)
+        assert {"secret", "other"} <= set(settings(",".join(urls)).secrets)
+
+
 def test_a_wrong_login_is_named_and_shown_nowhere() -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
         registry_settings = settings(registry.url.replace("://", "://anna:wrong-word@"))

@@ -56,7 +56,7 @@ def test_a_connectors_own_converter_takes_nothing_of_the_workers() -> None:
     assert (registered_converter.plugin_name, registered_converter.optional_for_nonrequired) == (JSON_SCHEMA, True)
     assert settings.urls == ("https://psrc-1.europe.example.com",)
     login = base64.b64encode(b"KEY:SECRET").decode()
-    assert dict(settings.headers) == {"Authorization": f"Basic {login}"}
+    assert (settings.headers, settings.authorizations) == ((), (f"Basic {login}",))
     assert "SECRET" not in repr(settings) + repr(registered_converter) and login not in repr(settings)
     with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
         made({"value.converter": AVRO}, IMAGE)  # as in Kafka Connect: with its class come its own settings

@@ -95,7 +95,8 @@ class RegistryHttp:
     def _request_server(self, index: int, method: str, path: str, body: object, query: dict[str, str]) -> Any:
         """The parsed response of one server. Raises what `_parsed` does, httpx.RequestError and OSError."""
         url = self._settings.urls[index]
-        headers = {} if self._token is None else {"Authorization": f"Bearer {self._token.get()}"}
+        authorization = self._authorization(index)
+        headers = {"Authorization": authorization} if authorization else {}
         if body is not None:
             headers["Content-Type"] = _MEDIA_TYPE
         request = self._client.build_request(method, url + path, json=body, params=query, headers=headers)
@@ -103,6 +104,12 @@ class RegistryHttp:
         if response.status in RETRIABLE_STATUSES:
             raise httpx.TransportError(f"it answered {response.status} {response.reason}".rstrip())
         return self._parsed(response, url)
+
+    def _authorization(self, index: int) -> str:
+        """The header for one server; "": none, or one that every request has."""
+        if self._token is not None:
+            return f"Bearer {self._token.get()}"
+        return self._settings.authorizations[index] if self._settings.authorizations else ""
 
     def _parsed(self, response: Response, url: str) -> Any:
         status = response.status

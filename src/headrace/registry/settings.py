@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -40,6 +41,8 @@ class RegistrySettings:
     """Without login."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """The headers of each request."""
+    authorizations: tuple[str, ...] = field(default=(), repr=False)
+    """The header Authorization for the server of each URL, from the login in it; "" for none."""
     tls: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """`ssl.*`; times in ms."""
     token: Token | None = None
@@ -56,13 +59,13 @@ class RegistrySettings:
         """Texts that must not be in messages, which a server may repeat in its response."""
         secret_headers = Secrets()
         texts = {value for name, value in self.headers if secret_headers.hides(name)} | {self.token.secret if self.token else ""}
-        authorization = dict(self.headers).get("Authorization", "")
-        scheme, _, credentials = authorization.partition(" ")
-        texts |= {authorization, credentials}
-        if scheme == "Basic":
-            with suppress(ValueError):
-                login = base64.b64decode(credentials, validate=True).decode()
-                texts |= {login, login.partition(":")[2]}
+        for authorization in (dict(self.headers).get("Authorization", ""), *self.authorizations):
+            scheme, _, credentials = authorization.partition(" ")
+            texts |= {authorization, credentials}
+            if scheme == "Basic":
+                with suppress(ValueError):
+                    login = base64.b64decode(credentials, validate=True).decode()
+                    texts |= {login, login.partition(":")[2]}
         return tuple(maskable(texts))
 
 
@@ -74,21 +77,21 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
     urls = [url.strip() for url in config.schema_registry_url if url.strip()]
     if not urls:
         raise ConfigError.missing("schema.registry.url")
-    plain, in_url = zip(*(_without_login(url) for url in urls), strict=True)
+    plain, in_urls = zip(*(_without_login(url) for url in urls), strict=True)
     headers = config.originals_with_prefix(_HEADERS)
     for name, value in headers.items():
         if not (re.fullmatch(_HEADER_NAME, name) and _is_header_value(value)):
             raise ConfigError(f"{_HEADERS}{name} cannot be sent: a header has visible characters of ASCII, in one line.")
     token = _bearer(config, headers)
+    authorizations: tuple[str, ...] = ()
     if token is None and "Authorization" not in headers:
-        login = _login(config, next((login for login in in_url if login), ""))
-        if login:
-            headers["Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
+        authorizations = tuple(_basic(login) if login else "" for login in _logins(config, in_urls))
     tls = {"ssl." + key: value for key, value in config.originals_with_prefix(_TLS).items()}
     host, port = config.proxy_host, config.proxy_port
     return RegistrySettings(
         urls=plain,
         headers=tuple(sorted(headers.items())),
+        authorizations=authorizations,
         tls=tuple(sorted(tls.items())),
         token=token,
         connect_ms=config.connect_timeout_ms,
@@ -127,10 +130,19 @@ def _is_header_value(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def _login(config: RegistryConfig, in_url: str) -> str:
+def _basic(login: str) -> str:
+    return "Basic " + base64.b64encode(login.encode()).decode()
+
+
+def _logins(config: RegistryConfig, in_urls: Sequence[str]) -> list[str]:
+    """The login for the server of each URL; "" for none. in_urls: the logins in the URLs."""
+    if config.basic_source.strip() == "URL":
+        return list(in_urls)  # each server has a login of its own: it must not get that of another one
+    return [_login(config)] * len(in_urls)
+
+
+def _login(config: RegistryConfig) -> str:
     source = config.basic_source.strip()
-    if source == "URL":
-        return in_url
     if source == "USER_INFO":
         login = _secret(config.basic_user_info) or _secret(config.older_basic_user_info)
         if ":" not in login:
