@@ -61,6 +61,16 @@ def test_answers_that_were_not_used_for_longest_are_asked_for_again(
     assert asked == [*ids, ids[1]]
 
 
+def test_references_are_read_from_versions_that_are_softly_deleted(registry: SchemaRegistry) -> None:
+    registry.register("items", {"type": "record", "name": "Item", "fields": []})
+    reference = {"name": "Item", "subject": "items", "version": 1}
+    id = registry.register("boxes", {"type": "array", "items": "Item"}, references=(reference,))
+    for subject in ("boxes", "items"):
+        registry.answer("DELETE", f"/subjects/{subject}", {}, None)
+    registry_client = client(registry.url)
+    assert [json.loads(text)["name"] for text in registry_client.reference_texts(registry_client.schema(id))] == ["Item"]
+
+
 def test_a_subject_may_have_any_name(registry: SchemaRegistry) -> None:
     assert client(registry.url).register("a/b c?-value", TEXT) == 1
     assert list(registry.store.subjects) == ["a/b c?-value"]

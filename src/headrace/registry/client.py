@@ -99,9 +99,9 @@ class Registry:
         return _subject_versions(path + self._place, self._http.request("GET", path))
 
     def version(self, subject: str, number: int) -> RegisteredSchema:
-        """A version of a subject."""
+        """A version of a subject, also one that is softly deleted: schemas that reference it are still read."""
         path = f"/subjects/{_url_part(subject)}/versions/{number}"
-        return self._cached(("version", subject, number), lambda: self._fetch_schema(path))
+        return self._cached(("version", subject, number), lambda: self._fetch_schema(path, deleted="true"))
 
     def latest(self, subject: str) -> RegisteredSchema:
         """The newest version of a subject; not cached."""
@@ -123,8 +123,8 @@ class Registry:
             lambda: _id(endpoint + self._place, self._http.request("POST", endpoint, _body(text, type), **query)),
         )
 
-    def _fetch_schema(self, path: str, id: int | str = 0) -> RegisteredSchema:
-        return _schema(path + self._place, self._http.request("GET", path), id)
+    def _fetch_schema(self, path: str, id: int | str = 0, **query: str) -> RegisteredSchema:
+        return _schema(path + self._place, self._http.request("GET", path, **query), id)
 
     def _cached(self, key: tuple[object, ...], fetch: Callable[[], T]) -> T:
         with self._lock:
