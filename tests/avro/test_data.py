@@ -320,16 +320,6 @@ def test_the_newest_schema_of_a_subject_is_written_with(spark: SparkSession, reg
     assert deserialized(registry, result.value) == {"a": 3, "b": None}
 
 
-def test_more_schemas_than_a_subject_may_have_fail(spark: SparkSession, registry: SchemaRegistry) -> None:
-    registry.store.levels[None] = "NONE"
-    config = props(registry, max_schemas_per_subject="2")
-    values = [json.dumps({"schema": {"type": kind}, "payload": 1}).encode() for kind in ("int8", "int16", "int32")]
-    outcomes = through(spark, {**config, "value.converter": JSON}, [Record(value) for value in values], config)
-    assert [type(outcome) for outcome in outcomes].count(Failed) == 1
-    [failed] = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
-    assert "Too many schema objects created for orders-value! There are 2" in (failed.cause or "")
-
-
 def test_a_schema_of_another_type_is_named(spark: SparkSession, registry: SchemaRegistry) -> None:
     id = registry.register("s", '{"type":"object"}', "JSON")
     [result] = through(spark, props(registry), [Record(b"\0" + id.to_bytes(4) + b"{}")])

@@ -94,7 +94,6 @@ class RegisteredConverter(RegistryConfig, Converter):
             log.warning("converter.options.ignored", options=", ".join(ignored_options))
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; the last requested at the end
         self._schemas: dict[str, Schema | None] = {}  # the schemas that a chain can write, by their texts
-        self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
         self._newest = NewestVersions(math.inf if self.latest_cache_ttl_s < 0 else self.latest_cache_ttl_s)
         self._is_stale = False  # a subject has a newer version than the one that targets were resolved with
         self.uses = SchemaUses()
@@ -368,15 +367,10 @@ class RegisteredConverter(RegistryConfig, Converter):
             raise DataError(f"Incompatible schema {target.text}, {description}, for schema {text}: {problems}. {to_disable}")
 
     def _auto_register(self, subject: str, text: str, register: bool) -> int:
-        limit, normalize = self.max_schemas_per_subject, self.normalize_schemas
-        written = self._written.setdefault(subject, set())
-        if len(written) >= limit and text not in written:
-            raise DataError(f"Too many schema objects created for {subject}! There are {limit} (max.schemas.per.subject)")
-        written.add(text)
         if register:
-            return self.registry.register(subject, text, self.type, normalize)
+            return self.registry.register(subject, text, self.type, self.normalize_schemas)
         try:
-            return self.registry.lookup(subject, text, self.type, normalize)
+            return self.registry.lookup(subject, text, self.type, self.normalize_schemas)
         except RegistryError as error:
             if not error.is_missing:
                 raise

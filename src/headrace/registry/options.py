@@ -75,7 +75,8 @@ class RegistryConfig(Config):
         Type.INT,
         1000,
         importance=_LOW,
-        doc="How many schemas a converter writes under one subject.",
+        doc="The maximum number of schemas of a subject that can be cached.",
+        without_effect="schemas in use stay in memory, and a subject may have any number of them",
     )
     key_subject_name_strategy: str = _strategy("key")
     value_subject_name_strategy: str = _strategy("value")
