@@ -125,7 +125,9 @@ def test_schemas_that_others_wrote_are_read() -> None:
         Schema("int64"),
     )
     enum = "io.confluent.connect.json.Enum"
-    assert fields["size"].parameters == {enum: "", f"{enum}.S": "S", f"{enum}.L": "L", f"{enum}.null": "null"}
+    assert fields["size"].parameters == {enum: "", f"{enum}.S": "S", f"{enum}.L": "L", f"{enum}.<NULL>": "<NULL>"}
+    both = connect({"enum": ["z", "null", None]})
+    assert written(both) == {"enum": [None, "null", "z"]} and connect(written(both)).parameters == both.parameters
     assert fields["state"].parameters == {enum: "", f"{enum}.NEW": "NEW", f"{enum}.DONE": "DONE"}
     assert list(fields["both"].fields) == ["name", "age"]
     assert [field.type for field in fields["either"].fields.values()] == ["string", "int64"]

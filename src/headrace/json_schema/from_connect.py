@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from headrace.json_schema import mapping
 from headrace.json_schema.mapping import JsonSchemaOptions
-from headrace.values.java_hash import hash_order
+from headrace.values.java_hash import hash_order, java_hash, slot_order
 from headrace.values.recursion import bare
 from headrace.values.schema import DECIMAL, Schema
 
@@ -115,8 +115,9 @@ class _JsonSchemaFromConnect:
 
     def _symbols(self, schema: Schema) -> list[str | None]:
         prefix = self._options.enum + "."
-        symbols = hash_order(key.removeprefix(prefix) for key in schema.parameters or {} if key.startswith(prefix))
-        return [None if symbol == mapping.NO_VALUE else symbol for symbol in symbols]
+        names = [key.removeprefix(prefix) for key in schema.parameters or {} if key.startswith(prefix)]
+        symbols = [None if name == mapping.NO_VALUE else name for name in names]
+        return [symbols[place] for place in slot_order([0 if symbol is None else java_hash(symbol) for symbol in symbols])]
 
 
 def _token(name: str) -> str:

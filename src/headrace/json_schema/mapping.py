@@ -10,8 +10,8 @@ NAMESPACE = "io.confluent.connect.json"
 ENUM, ONE_OF = f"{NAMESPACE}.Enum", f"{NAMESPACE}.OneOf"
 GENERAL_UNION, GENERAL_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
 TYPE, VERSION, PARAMETERS, INDEX = "connect.type", "connect.version", "connect.parameters", "connect.index"
-NO_VALUE = "null"
-"""The symbol of an enum that represents null."""
+NO_VALUE = "<NULL>"
+"""The symbol of an enum that represents null: not the text `null`, which is a symbol, too."""
 
 
 @dataclass(frozen=True)
