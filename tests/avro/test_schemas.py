@@ -136,12 +136,34 @@ def test_a_fixed_type_is_bytes_with_its_size() -> None:
     assert avro(connect(node))["size"] == 16
 
 
-def test_a_decimal_in_a_fixed_type_is_a_decimal_and_written_as_bytes() -> None:
+def test_a_decimal_in_a_fixed_type_is_written_as_one_again() -> None:
     node = {"type": "fixed", "name": "Price", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
     schema = connect(node)
-    assert schema == Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2", "connect.decimal.precision": "9"})
-    assert (avro(schema)["type"], avro(schema)["logicalType"]) == ("bytes", "decimal")
-    assert writing_plan(schema, json.dumps(node), PLAIN) == {"t": "fixed", "n": 4}  # with use.latest.version
+    parameters = {"scale": "2", "connect.decimal.precision": "9", "connect.fixed.size": "4"}
+    assert schema == Schema("bytes", name=DECIMAL, version=1, parameters=parameters)
+    assert json.dumps(avro(schema)) == json.dumps({
+        "type": "fixed", "name": "Decimal", "namespace": "org.apache.kafka.connect.data", "size": 4, "scale": 2, "precision": 9,
+        "connect.version": 1, "connect.parameters": parameters, "connect.name": DECIMAL, "logicalType": "decimal",
+    })  # fmt: skip
+    assert connect(avro(schema)) == schema
+    for written in (node, avro(schema)):
+        assert writing_plan(schema, json.dumps(written), PLAIN) == {"t": "fixed", "n": 4}
+    zero = avro(Schema("struct", fields={"x": schema.same_but(default="AA==")}))["fields"][0]
+    assert zero["default"] == "\0" * 4
+
+
+def test_decimals_with_other_digits_than_the_first_in_a_fixed_type_are_bytes() -> None:
+    def price(name: str, scale: int) -> Any:
+        return {"type": "fixed", "name": name, "size": 4, "logicalType": "decimal", "precision": 9, "scale": scale}
+
+    fields = [{"name": name, "type": price(name.upper(), scale)} for name, scale in (("a", 2), ("b", 2), ("c", 4))]
+    schema = connect({"type": "record", "name": "R", "fields": fields})
+    written = avro(schema)
+    first, second, third = [field["type"] for field in written["fields"]]
+    assert (first["type"], second, third["type"], third["scale"]) == ("fixed", DECIMAL, "bytes", 4)
+    assert connect(written) == schema
+    plans = [plan["t"] for _, plan in writing_plan(schema, json.dumps(written), PLAIN)["f"]]
+    assert plans == ["fixed", "fixed", "bytes"]
 
 
 def test_logical_types_that_connect_has_not_are_plain_numbers() -> None:

@@ -45,17 +45,14 @@ class _AvroFromConnect:
             return self._record(bare(schema) if schema.is_recursive else schema.same_but(optional=False), space)
         if mapping.is_enum(schema) and (self._options.enhanced or self._options.general_sums):
             return self._enum(schema, space)
-        if mapping.is_fixed(schema):
-            return self._fixed(schema, space)
+        if mapping.is_fixed(schema) and (node := self._fixed(schema, space)) is not None:
+            return node
         if schema.type == "array" and schema.items:
-            node: dict[str, Any] = {"type": "array", "items": self.convert(schema.items, space)}
+            node = {"type": "array", "items": self.convert(schema.items, space)}
         elif schema.type == "map" and schema.values:
             node = self._map(schema, space)
         else:
-            node = {"type": _TYPES[schema.type]}
-            if schema.logical == DECIMAL:
-                precision = (schema.parameters or {}).get(mapping.PRECISION, mapping.PRECISION_DEFAULT)
-                node |= {"scale": schema.scale, "precision": int(precision)}
+            node = {"type": _TYPES[schema.type], **_digits(schema)}
         node |= self._properties(schema)
         return node if len(node) > 1 else node["type"]
 
@@ -177,9 +174,18 @@ class _AvroFromConnect:
         return self._definition(full, node | self._properties(schema), space)
 
     def _fixed(self, schema: Schema, space: str) -> Any:
+        """The node of a fixed type; None for a decimal that has to be written as bytes.
+
+        All decimals have one name in Connect: `AvroData` fails at the second one that has other digits.
+        """
+        digits, parameters = _digits(schema), schema.parameters or {}
+        if digits and mapping.PRECISION not in parameters:  # Avro's default, 64, is more than most sizes hold
+            return None
         full, named = self._name(schema.name, space)
-        size = int((schema.parameters or {})[mapping.FIXED_SIZE])
-        return self._definition(full, {"type": "fixed", **named, "size": size, **self._properties(schema)}, space)
+        node = {"type": "fixed", **named, "size": int(parameters[mapping.FIXED_SIZE]), **digits, **self._properties(schema)}
+        if digits and self._definitions[full] not in (None, _data_facts(node, space)):
+            return None
+        return self._definition(full, node, space)
 
     def _union(self, schema: Schema, space: str) -> list[Any]:
         branches = [self.convert(inner, space, required=True) for inner in schema.members.values()]
@@ -189,10 +195,18 @@ class _AvroFromConnect:
         return ["null", *branches] if schema.optional else branches
 
 
+def _digits(schema: Schema) -> dict[str, int]:
+    """The scale and the precision of a decimal."""
+    if schema.logical != DECIMAL:
+        return {}
+    precision = (schema.parameters or {}).get(mapping.PRECISION, mapping.PRECISION_DEFAULT)
+    return {"scale": schema.scale, "precision": int(precision)}
+
+
 def _data_facts(node: dict[str, Any], space: str) -> dict[str, Any]:
     """The facts of a named type that say what its data is; its parts are names, where they have some. space: around it."""
     full = mapping.full_name(node, space)
-    facts = {key: node[key] for key in ("type", "symbols", "size") if key in node} | {"name": full}
+    facts = {key: node[key] for key in ("type", "symbols", "size", "scale", "precision") if key in node} | {"name": full}
     inner = full.rpartition(".")[0]
     fields = {field["name"]: _named(field["type"], inner, logical=True) for field in node.get("fields", ())}
     return facts | {"fields": list(fields.items())}
@@ -219,7 +233,11 @@ def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:
     if value is None:
         return None
     if schema.type == "bytes":
-        return base64.b64decode(value).decode("latin-1")
+        data = base64.b64decode(value)
+        if schema.logical == DECIMAL and mapping.is_fixed(schema):  # its digits may be fewer than the type's bytes
+            size = int((schema.parameters or {})[mapping.FIXED_SIZE])
+            data = int.from_bytes(data, signed=True).to_bytes(max(size, len(data)), signed=True)
+        return data.decode("latin-1")
     if schema.type == "array" and schema.items:
         return [avro_default(schema.items, item, options) for item in value]
     if schema.type == "map" and schema.values and schema.keys:

@@ -238,7 +238,7 @@ def _bytes(kind: str, node: Mapping[str, Any]) -> tuple[Schema, Plan]:
         if precision is not None and precision != mapping.PRECISION_DEFAULT:
             parameters[mapping.PRECISION] = str(precision)
         schema, plan = Schema("bytes", name=DECIMAL, version=1), {"t": "decimal"}
-    elif kind == "fixed":
+    if kind == "fixed":
         parameters[mapping.FIXED_SIZE] = str(node["size"])
     return schema.same_but(parameters=parameters or None), plan | size
 
