@@ -103,6 +103,7 @@ def test_what_the_registry_refuses_is_said_in_its_words(registry: SchemaRegistry
 @pytest.mark.parametrize("props", [
     {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "anna:secret"},
     {"basic_auth_credentials_source": "USER_INFO", "schema_registry_basic_auth_user_info": "anna:secret"},
+    {"schema_registry_basic_auth_credentials_source": "USER_INFO", "schema_registry_basic_auth_user_info": "anna:secret"},
     {"basic_auth_credentials_source": "SASL_INHERIT",
      "sasl_jaas_config": 'org.apache.PlainLoginModule required username="anna" password="secret";'},
 ])  # fmt: skip
@@ -122,6 +123,17 @@ def test_each_url_has_its_own_login() -> None:
         with pytest.raises(RegistryError, match="401"):  # the login of the first is not sent to the second
             client(f"{urls[0]},{two.url}").register("t", TEXT)
         assert {"secret", "other"} <= set(settings(",".join(urls)).secrets)
+
+
+def test_options_of_the_client_may_have_the_prefix_of_the_registry() -> None:
+    given = {"bearer_auth_credentials_source": "STATIC_TOKEN", "bearer_auth_token": "t", "proxy_host": "p", "proxy_port": "8",
+             "http_read_timeout_ms": "5", "ssl_endpoint_identification_algorithm": "none"}  # fmt: skip
+    prefixed = settings("http://host", **{f"schema_registry_{name}": value for name, value in given.items()})
+    assert (prefixed.headers, prefixed.proxy, prefixed.read_ms) == ((("Authorization", "Bearer t"),), "http://p:8", 5)
+    assert prefixed.tls == (("ssl.endpoint.identification.algorithm", ""),)
+    assert settings("http://host", schema_registry_http_read_timeout_ms="5", http_read_timeout_ms="6").read_ms == 6
+    with pytest.raises(ConfigError, match=r"http\.read\.timeout\.ms"):
+        settings("http://host", schema_registry_http_read_timeout_ms="x")
 
 
 def test_a_wrong_login_is_named_and_shown_nowhere() -> None:

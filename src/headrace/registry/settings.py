@@ -19,7 +19,10 @@ from headrace.kafka.jaas import parse_jaas
 from headrace.registry.options import RegistryConfig
 
 _HEADERS = "request.header."
-_TLS = "schema.registry.ssl."
+_PREFIX = "schema.registry."
+_TLS = _PREFIX + "ssl."
+_HOST_CHECK = "ssl.endpoint.identification.algorithm"
+_OF_CLIENT = ("basic.auth.", "bearer.auth.", "http.", "max.retries", "proxy.", "retries.", "sasl.jaas.config")
 _HEADER_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
@@ -70,10 +73,11 @@ class RegistrySettings:
 
 
 def registry_settings(config: RegistryConfig) -> RegistrySettings:
-    """The settings from a converter's options, and from those under `request.header.` and `schema.registry.ssl.`.
+    """The settings from a converter's options, and from those under `request.header.` and `schema.registry.`.
 
     Raises ConfigError.
     """
+    config = _with_prefixed(config)
     urls = [url.strip() for url in config.schema_registry_url if url.strip()]
     if not urls:
         raise ConfigError.missing("schema.registry.url")
@@ -87,6 +91,8 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
     if token is None and "Authorization" not in headers:
         authorizations = tuple(_basic(login) if login else "" for login in _logins(config, in_urls))
     tls = {"ssl." + key: value for key, value in config.originals_with_prefix(_TLS).items()}
+    if tls.get(_HOST_CHECK, "").lower() == "none":  # Confluent's word for Kafka's empty text
+        tls[_HOST_CHECK] = ""
     host, port = config.proxy_host, config.proxy_port
     return RegistrySettings(
         urls=plain,
@@ -101,6 +107,15 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
         longest_wait_ms=config.retries_max_wait_ms,
         proxy=_checked("proxy.host", f"http://{host}:{port}").geturl() if host and port > 0 else None,
     )
+
+
+def _with_prefixed(config: RegistryConfig) -> RegistryConfig:
+    """The configuration with the options of the client that are given with `schema.registry.` before them, as Confluent's
+    `CachedSchemaRegistryClient` takes them. Those without the prefix count more. Raises ConfigError.
+    """
+    prefixed = config.originals_with_prefix(_PREFIX)
+    own = {name: value for name, value in prefixed.items() if name.startswith(_OF_CLIENT) and name in config.definition().names}
+    return RegistryConfig({**own, **config.originals}) if own else config
 
 
 def _without_login(url: str) -> tuple[str, str]:
