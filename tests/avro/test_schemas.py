@@ -118,6 +118,30 @@ def test_a_union_is_a_struct_with_a_field_for_each_branch() -> None:
     assert connect(["string"]) == Schema("string")
 
 
+def test_the_fields_of_a_union_may_have_other_names_than_its_branches() -> None:
+    general, record = AvroOptions(general_sums=True), {"type": "record", "name": "R", "namespace": "a.b", "fields": []}
+
+    def places(schema: Schema, options: AvroOptions, node: Any = None) -> dict[str, int]:
+        text = from_connect(schema, options) if node is None else json.dumps(node)
+        return {field: place for field, place, _ in writing_plan(schema, text, options)["f"]}
+
+    null_last = connect(["string", "int", "null"], general)
+    assert avro(null_last, general)[0] == "null"
+    assert places(null_last, general) == {"connect_union_field_0": 1, "connect_union_field_1": 2}
+    assert places(null_last, general, ["int", "null", "string"]) == {"connect_union_field_0": 2, "connect_union_field_1": 0}
+    two = {"card": Schema("struct", name="R", fields={"a": Schema("string")}), "iban": Schema("struct", name="S")}
+    parameters = {mapping.GENERAL_UNION: "pay_0"}  # of a oneof of Protobuf
+    oneof = Schema("struct", True, "pay_0", fields=two, parameters=parameters)
+    assert places(oneof, general) == {"card": 1, "iban": 2}
+    empty = {"type": "record", "name": "S", "fields": []}
+    turned = [empty, {**empty, "name": "R", "fields": [{"name": "a", "type": "string"}]}]
+    assert places(oneof, general, turned) == {"card": 1, "iban": 0}
+    full_names = connect(["int", record], ENHANCED)
+    assert places(full_names, PLAIN) == places(full_names, PLAIN, ["int", record]) == {"int": 0, "a.b.R": 1}
+    with pytest.raises(DataError, match="no branch iban for the data"):
+        places(oneof, general, turned[1:])
+
+
 def test_documentation_and_defaults_of_avro_are_parameters() -> None:
     node = {"type": "record", "name": "R", "doc": "of R", "fields": [
         {"name": "a", "type": "int", "doc": "of a", "default": 5},

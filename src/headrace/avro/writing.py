@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from headrace.avro import mapping
+from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import collect
 from headrace.errors import DataError
@@ -30,13 +32,23 @@ def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, referen
     names: dict[str, Any] = {}
     for reference in references:
         collect(json.loads(reference), "", names)
-    plan = _AvroPlans(options, names).plan(schema, json.loads(avro), "", "the data")
+    plan = _AvroPlans(options, names, lambda: _is_written_as(schema, avro, options)).plan(
+        schema, json.loads(avro), "", "the data"
+    )
     return {"t": "raw"} if plan["t"] == "bytes" else plan
 
 
+def _is_written_as(schema: Schema, avro: str, options: AvroOptions) -> bool:
+    try:
+        return from_connect(schema, options) == avro
+    except DataError:
+        return False
+
+
 class _AvroPlans:
-    def __init__(self, options: AvroOptions, names: dict[str, Any]) -> None:
-        self._options, self._names = options, names
+    def __init__(self, options: AvroOptions, names: dict[str, Any], is_own: Callable[[], bool]) -> None:
+        """is_own: whether the Avro schema is the one that the Connect schema is converted to."""
+        self._options, self._names, self._is_own = options, names, cache(is_own)
         self._enclosing: list[tuple[Schema, str]] = []  # the enclosing recursive structs, and the names of their records
 
     def plan(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
@@ -117,19 +129,40 @@ class _AvroPlans:
         raise problem or DataError(f"The Avro schema has nothing but null for {where}")
 
     def _struct_union(self, schema: Schema, node: list[Any], space: str, where: str) -> Plan:
+        """The plan of a union's struct, whose fields may be named otherwise than this schema's branches: other converters and
+        options name them, and `generalized.sum.type.support` by the places in the schema that was read.
+        """
+        places = [place for place, branch in enumerate(node) if self._resolved(branch, space)[0] != "null"]
         branches = []
-        for place, branch in enumerate(node):
-            inner, _, kind, name = self._resolved(branch, space)
-            if inner == "null":
-                continue
-            field = mapping.union_field(kind, name if kind in mapping.NAMED else None, place, self._options)
-            if field in schema.members:
-                branches.append([field, place, self.plan(schema.members[field], branch, space, f"{where}.{field}")])
-        written = {field for field, _, _ in branches}
-        missing = [field for field in schema.fields if field not in written]
-        if missing:
-            raise DataError(f"The Avro schema has no branch {missing[0]} for {where}")
+        for number, (field, inner) in enumerate(schema.members.items()):
+            place = places[number] if self._is_own() else self._branch_of(field, inner, node, space)
+            if place is None:
+                raise DataError(f"The Avro schema has no branch {field} for {where}")
+            branches.append([field, place, self.plan(inner, node[place], space, f"{where}.{field}")])
         return {"t": "union", "n": node.index("null") if "null" in node else -1, "f": branches}
+
+    def _branch_of(self, field: str, schema: Schema, node: list[Any], space: str) -> int | None:
+        """The place of the branch for a field of a union's struct, by the field's name, or else by its type and full name."""
+        kind, full = self._type_of(schema)
+        by_type = None
+        for place, branch in enumerate(node):
+            _, _, branch_kind, name = self._resolved(branch, space)
+            if not self._options.general_sums and field == mapping.union_field(branch_kind, name, place, self._options):
+                return place
+            if by_type is None and branch_kind == kind and full in (None, name):
+                by_type = place
+        return by_type
+
+    def _type_of(self, schema: Schema) -> tuple[str, str | None]:
+        """The type of Avro that a schema is converted to, and its full name, if it has one."""
+        name = None if schema.name is None else mapping.scrubbed_type(schema.name, self._options)
+        if mapping.is_enum(schema) and (self._options.enhanced or self._options.general_sums):
+            return "enum", (schema.parameters or {}).get(self._options.enum) or name
+        if mapping.is_fixed(schema):
+            return "fixed", name
+        if schema.type == "map":
+            return ("map" if self._is_map(schema) else "array"), None
+        return _FITS[schema.type][0], name if schema.type == "struct" else None
 
     def _pairs(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
         entry, _, _, name = self._resolved(node, space)
