@@ -267,6 +267,10 @@ def test_maps_with_keys_that_are_no_texts_have_one_type_of_entries() -> None:
     assert written["fields"][0]["type"]["items"]["name"] == "MapEntry"
     assert written["fields"][1]["type"] == ["null", {"type": "array", "items": "io.confluent.connect.avro.MapEntry"}]
     assert connect(written).fields["b"] == schema.same_but(optional=True)
+    for default, is_kept in (([[1, "a"]], False), ([], True)):
+        node = avro(Schema("struct", name="R", fields={"m": schema.same_but(default=default)}))["fields"][0]
+        assert node["type"]["connect.default"] == default
+        assert ("default" in node) == is_kept
     other = Schema("map", keys=Schema("int64"), values=Schema("string"))
     with pytest.raises(DataError, match=r"Can't redefine: io\.confluent\.connect\.avro\.MapEntry"):
         avro(Schema("struct", name="R", fields={"a": schema, "b": other}))

@@ -142,7 +142,8 @@ class _AvroFromConnect:
         if doc is not None:
             field["doc"] = doc
         if schema.default is not None:
-            field["default"] = avro_default(schema, schema.default, self._options)
+            if not _has_entries(schema, schema.default, self._options):
+                field["default"] = avro_default(schema, schema.default, self._options)
         elif schema.optional:
             field["default"] = None
         return field
@@ -226,6 +227,23 @@ def _named(node: Any, space: str, logical: bool = False) -> Any:
     if inner is not None:
         return node["type"], _named(inner, space, logical)
     return (node["type"], node["logicalType"], node.get("scale")) if logical and "logicalType" in node else node["type"]
+
+
+def _has_entries(schema: Schema, value: Any, options: AvroOptions) -> bool:
+    """Whether a default has an entry of a map that is written as records: its form, lists, is no default of an Avro field, so
+    that `AvroData` has it as `connect.default` only.
+    """
+    if not value:
+        return False
+    if schema.type == "struct":
+        return any(_has_entries(inner, value.get(name), options) for name, inner in schema.members.items())
+    if schema.items is not None:
+        return any(_has_entries(schema.items, item, options) for item in value)
+    if schema.values is None:
+        return False
+    if not mapping.has_text_keys(schema, options):
+        return True
+    return any(_has_entries(schema.values, item, options) for item in value.values())
 
 
 def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:
