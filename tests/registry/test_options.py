@@ -365,6 +365,9 @@ proxy.host proxy.port http.connect.timeout.ms http.read.timeout.ms max.retries r
 avro.use.logical.type.converters avro.reflection.allow.null avro.remove.java.properties skip.known.types reference.lookup.only
 reference.subject.name.strategy json.fail.invalid.schema json.fail.unknown.properties json.indent.output
 json.write.dates.iso8601 json.schema.spec.version json.oneof.for.nullables json.default.property.inclusion
+ignore.modern.dialects url.randomize schema.registry.url.randomize bearer.auth.uami.endpoint.url bearer.auth.uami.endpoint.query
+missing.cache.size missing.id.cache.ttl.sec missing.version.cache.ttl.sec missing.schema.cache.ttl.sec validation.rules.execution
+validation.rules.executor.class validation.rules.fail.fast
 """
 
 

@@ -52,7 +52,9 @@ class RegistryConfig(Config):
         "auto.register.schemas", True, "Register schemas that the registry does not have. If not, they have to be there."
     )
     use_latest_version: bool = flag(
-        "use.latest.version", False, "Write with the newest schema of the subject; only without auto.register.schemas."
+        "use.latest.version",
+        False,
+        "Write with the newest schema of the subject; only without auto.register.schemas. Data is read by the schema of its id.",
     )
     latest_compatibility_strict: bool = flag(
         "latest.compatibility.strict",

@@ -60,6 +60,18 @@ IGNORED = frozenset(
         "json.schema.spec.version",
         "json.oneof.for.nullables",
         "json.default.property.inclusion",
+        "ignore.modern.dialects",
+        "url.randomize",
+        "schema.registry.url.randomize",
+        "bearer.auth.uami.endpoint.url",
+        "bearer.auth.uami.endpoint.query",
+        "missing.cache.size",
+        "missing.id.cache.ttl.sec",
+        "missing.version.cache.ttl.sec",
+        "missing.schema.cache.ttl.sec",
+        "validation.rules.execution",
+        "validation.rules.executor.class",
+        "validation.rules.fail.fast",
     }
 )
 """Ignored, like those that begin with `rule.`: data governance, token details, and the mapping of Java classes."""
@@ -76,5 +88,5 @@ def require_supported(options: Mapping[str, Any]) -> None:
 
 def ignored_options(options: Mapping[str, Any]) -> list[str]:
     """The names of those of the options that have no effect, sorted."""
-    off = {name for name, value in options.items() if str(value).strip().lower() in ("", "false")}
+    off = {name for name, value in options.items() if str(value).strip().lower() in ("", "false", "disabled")}
     return sorted(name for name in options if name.startswith(_RULES) or (name in IGNORED and name not in off))
