@@ -135,6 +135,18 @@ def test_schemas_that_others_wrote_are_read() -> None:
     assert (optional.fields["id"].optional, optional.fields["price"].optional) == (False, True)
 
 
+def test_a_union_has_its_own_description_version_parameters_and_default() -> None:
+    facts = {"title": "U", "description": "d", "connect.version": 3, "connect.parameters": {"a": "b"}, "default": 5}
+    either = connect({"oneOf": [{"type": "string"}, {"type": "integer"}], **facts})
+    field = "io.confluent.connect.json.OneOf.field."
+    assert (either.name, either.doc, either.version) == ("io.confluent.connect.json.OneOf", "d", 3)
+    assert (either.parameters, either.default) == ({"a": "b"}, {f"{field}0": None, f"{field}1": 5})
+    require_sound(either)
+    types = connect({"type": ["string", "integer", "null"], "description": "d", "default": "x"})
+    assert (types.doc, types.optional, types.default) == ("d", True, {f"{field}0": "x", f"{field}1": None})
+    assert connect({"oneOf": [{"type": "string"}, {"type": "integer"}], "default": {"x": 1}}).default is None
+
+
 @pytest.mark.parametrize(("node", "why"), [
     ({"$ref": "#/definitions/None"}, "refers to #/definitions/None, which it does not have"),
     ({"$ref": "other.json"}, r"refers to other\.json, which is not among its references"),

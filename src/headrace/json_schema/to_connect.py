@@ -89,7 +89,7 @@ class _JsonSchemaToConnect:
         kind = kinds[0]
         for word in ("oneOf", "anyOf"):
             if word in kind:
-                return self._union([_SchemaNode(inner, node.document) for inner in kind[word]], kind, forced, version)
+                return self._union([_SchemaNode(inner, node.document) for inner in kind[word]], value, forced, version)
         if "allOf" in kind:
             branches = [_SchemaNode(inner, node.document) for inner in kind["allOf"]]
             if len(branches) == 1 and self._options.flatten_unions:
@@ -262,7 +262,9 @@ class _JsonSchemaToConnect:
             parameters=parameters or None,
         )
         if node.get("default") is not None:
-            described = described.same_but(default=_default(described, node["default"]))
+            union = mapping.is_union(described)
+            default = (_union_default if union else _default)(described, node["default"])
+            described = described.same_but(default=default)
         return described.same_but(optional=described.optional or forced)
 
 
@@ -303,6 +305,21 @@ def _inner(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, list):
         for value in node:
             yield from _inner(value)
+
+
+_UNION_DEFAULTS: tuple[tuple[type, tuple[str, ...]], ...] = (
+    (bool, ("boolean",)), (int, ("int8", "int16", "int32", "int64")), (float, ("float32", "float64")),
+    (str, ("string",)), (list, ("array",)),
+)  # fmt: skip
+
+
+def _union_default(schema: Schema, value: Any) -> Any:
+    """A default of a union's struct: in the first field that it fits; None for an object, and for one that fits none."""
+    types = next((types for kind, types in _UNION_DEFAULTS if isinstance(value, kind)), ())
+    chosen = next((name for name, inner in schema.fields.items() if inner.type in types), None)
+    if chosen is None:
+        return None
+    return {name: _default(inner, value) if name == chosen else None for name, inner in schema.fields.items()}
 
 
 def _default(schema: Schema, value: Any) -> Any:
