@@ -91,3 +91,25 @@ def test_each_sentence_comes_with_a_remedy_that_an_operator_can_carry_out():
     assert verification.misconfigured_topics == ["t", "u"]
     assert "kafka-streams-application-reset.sh" in verification.misconfigured[0].remedy
     assert "--entity-type topics --entity-name u --add-config cleanup.policy=compact" in verification.explanation()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (TopicKind.REPARTITION, {"cleanup.policy": "delete", "retention.ms": "604800000", "retention.bytes": "10"}),
+        (TopicKind.REPARTITION, {"cleanup.policy": "compact,delete", "retention.ms": "5000"}),
+        (TopicKind.CHANGELOG, {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}),
+        (TopicKind.WINDOWED_CHANGELOG, {**WINDOWED, "retention.bytes": "10"}),
+        (TopicKind.VERSIONED_CHANGELOG, {**VERSIONED, "cleanup.policy": "compact,delete"}),
+    ],
+)
+def test_what_the_users_code_sets_itself_is_no_misconfiguration(kind: TopicKind, settings: dict[str, str]):
+    assert verify([topic(kind, settings)], {"t": ExistingTopic(4, settings)}).misconfigured == ()
+
+
+def test_a_topic_is_set_back_to_what_the_users_code_says():
+    expected = topic(TopicKind.REPARTITION, {"cleanup.policy": "delete", "retention.ms": "5000", "retention.bytes": "10"})
+    existing = ExistingTopic(4, {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "9"})
+    problems = verify([expected], {"t": existing}).misconfigured
+    assert [problem.settings for problem in problems] == [{"retention.ms": "5000"}, {"retention.bytes": "10"}]
+    assert problems[0].sentence == "Retention time (retention.ms) of existing internal topic t is -1 but should be 5000."

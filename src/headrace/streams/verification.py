@@ -2,7 +2,7 @@
 the operator, who may not have written the application (KIP-698).
 
 Settings that may lose data are verified: partitions, and what deletes or compacts records. Replicas, segments and timestamps are
-not.
+not. What the user's code sets itself is expected (`InternalTopic.configs`), before the defaults of Kafka Streams.
 """
 
 from __future__ import annotations
@@ -68,32 +68,36 @@ def _problems(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Misconf
             "repaired in place: stop the application, and reset it with kafka-streams-application-reset.sh, which deletes the "
             "topic; then initialize it again.",
         )
-    policy = existing.configs.get("cleanup.policy") or ""
+    policy, expected_policy = existing.configs.get("cleanup.policy") or "", topic.configs["cleanup.policy"]
     if topic.kind is TopicKind.REPARTITION:
         yield from _repartition(topic, existing, policy)
     elif topic.kind is TopicKind.WINDOWED_CHANGELOG:
         if "delete" in policy:
             yield from _retention(topic, existing)
-    elif "delete" in policy:
-        yield _policy(topic.name, "delete", {"cleanup.policy": "compact"})
+    elif "delete" in policy and "delete" not in expected_policy:
+        yield _policy(topic.name, "delete", {"cleanup.policy": expected_policy})
     if topic.kind is TopicKind.VERSIONED_CHANGELOG:
         yield from _at_least(topic, existing, "min.compaction.lag.ms", "Min compaction lag")
 
 
 def _repartition(topic: InternalTopic, existing: ExistingTopic, policy: str) -> Iterator[Misconfiguration]:
-    if "compact" in policy:
-        yield _policy(topic.name, "compact", {"cleanup.policy": "delete", "retention.ms": "-1"})
+    expected_policy, expected_retention = topic.configs["cleanup.policy"], topic.configs["retention.ms"]
+    if "compact" in policy and "compact" not in expected_policy:
+        yield _policy(topic.name, "compact", {"cleanup.policy": expected_policy, "retention.ms": expected_retention})
     elif "delete" in policy:
         retention = existing.configs.get("retention.ms")
-        if retention != "-1":
-            sentence = f"Retention time (retention.ms) of existing internal topic {topic.name} is {retention} but should be -1."
-            yield _settable(topic.name, sentence, {"retention.ms": "-1"})
-        yield from _no_retention_bytes(topic.name, existing)
+        if retention != expected_retention:
+            sentence = (
+                f"Retention time (retention.ms) of existing internal topic {topic.name} is {retention} but should be "
+                f"{expected_retention}."
+            )
+            yield _settable(topic.name, sentence, {"retention.ms": expected_retention})
+        yield from _no_retention_bytes(topic, existing)
 
 
 def _retention(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Misconfiguration]:
     yield from _at_least(topic, existing, "retention.ms", "Retention time")
-    yield from _no_retention_bytes(topic.name, existing)
+    yield from _no_retention_bytes(topic, existing)
 
 
 def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
@@ -105,8 +109,14 @@ def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str
         yield _settable(topic.name, sentence, {key: str(required)})
 
 
-def _no_retention_bytes(name: str, existing: ExistingTopic) -> Iterator[Misconfiguration]:
-    if existing.configs.get("retention.bytes") not in (None, "-1"):  # brokers report -1 for what is not set
+def _no_retention_bytes(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Misconfiguration]:
+    actual, name = existing.configs.get("retention.bytes"), topic.name
+    if actual in (None, "-1", topic.configs.get("retention.bytes")):  # brokers report -1 for what is not set
+        return
+    if (expected := topic.configs.get("retention.bytes")) is not None:
+        sentence = f"Retention byte (retention.bytes) of existing internal topic {name} is {actual} but should be {expected}."
+        yield _settable(name, sentence, {"retention.bytes": expected})
+    else:
         sentence = f"Retention byte (retention.bytes) of existing internal topic {name} is set but it should be unset."
         command = f"kafka-configs.sh --alter --entity-type topics --entity-name {name} --delete-config retention.bytes"
         yield Misconfiguration(name, sentence, f"Unset it with: {command}", {"retention.bytes": None})
