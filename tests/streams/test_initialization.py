@@ -175,6 +175,7 @@ def test_what_has_been_created_is_deleted_again_if_one_cannot_be_created(app: Ap
 def test_a_topic_that_does_not_go_away_is_a_timeout_and_nothing_is_left(app: Application):
     app.admin.create(f"{app.id}-there", 1, 1)
     topics = [InternalTopic(f"{app.id}-{name}", TopicKind.CHANGELOG, 1, {}) for name in ("new", "there")]
+    topics.append(InternalTopic(f"{app.id}-unreached", TopicKind.CHANGELOG, 1, {"cleanup.policy": "refused"}))
     with pytest.raises(StreamsTimeoutError, match=r"within 5000 milliseconds.*The last errors seen .*already exists"):
         create_topics(app.admin, topics, 5)
     assert app.present() == [f"{app.id}-there"]

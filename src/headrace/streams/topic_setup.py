@@ -25,10 +25,11 @@ def create_topics(
     """Create exactly these topics.
 
     One that exists is assumed to be in deletion, and retried, as is one that timed out; not alone: it is accepted if another
-    instance has created it. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with Kafka's
-    reason; then no topic of this call is left.
+    instance has created it. Alone, no later one is created before: of two that create the same topics at once, the first to
+    have the first topic gets all of them. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with
+    Kafka's reason; then no topic of this call is left.
     """
-    waiting = {topic.name: topic for topic in topics}
+    waiting = {topic.name: topic for topic in sorted(topics, key=lambda topic: topic.name)}
     created: list[str] = []
     last: dict[str, KafkaFailure] = {}
     deadline = time.monotonic() + timeout_s
@@ -38,8 +39,11 @@ def create_topics(
             if _create(admin, topic, deadline - time.monotonic(), last):
                 created.append(topic.name)
                 del waiting[topic.name]
-            elif not alone and topic.name in last and _is_there(admin, last[topic.name], topic.name):
-                del waiting[topic.name]
+            elif topic.name in last and last[topic.name].code == _EXISTS:
+                if alone:
+                    break
+                if admin.describe(topic.name) is not None:
+                    del waiting[topic.name]
         return not waiting
 
     try:
@@ -48,10 +52,6 @@ def create_topics(
     except BaseException:
         _clean_up(admin, created)
         raise
-
-
-def _is_there(admin: Admin, refused: KafkaFailure, name: str) -> bool:
-    return refused.code == _EXISTS and admin.describe(name) is not None
 
 
 def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, KafkaFailure]) -> bool:
