@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from headrace.errors import TopologyError
 from headrace.streams import Consumed, JoinWindows, Materialized, Serdes, SlidingWindows, StreamsBuilder, TimeWindows, Topology
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.build import written_topics
-from headrace.streams.internal_topics import derive
+from headrace.streams.internal_topics import derive, external_topics
 from headrace.streams.nodes import ProcessorNode
 from headrace.streams.operations import Count, FilterOperation, JoinKind, RepartitionFilter, StreamAggregate, StreamJoin
 
@@ -103,3 +104,10 @@ def test_what_an_application_writes_to_is_named_in_one_way():
     written = written_topics(topology, config)
     assert written == {"app-logged-changelog", "app-logged-repartition", "out"}
     assert {topic.name for topic in derive(topology, config, {"in": 1, "table": 1}.get)} == written - {"out"}
+
+
+def test_a_pattern_does_not_match_the_topics_of_the_broker():
+    builder = StreamsBuilder()
+    builder.stream(re.compile(".*_.*"))
+    topics = ["__consumer_offsets", "__transaction_state", "__share_group_state", "__mine", "a_b"]
+    assert external_topics(builder.build(), topics) == ["__mine", "a_b"]

@@ -183,7 +183,7 @@ class StreamsInstance:
             if topic not in self._topology.repartition_topics and topic not in self._topology.global_topics
         )  # fmt: skip
         existing_topics = sorted(self._admin().topics())
-        matched = [t for t in existing_topics for s in self._topology.sources() if s.pattern and s.pattern.fullmatch(t)]
+        matched = [topic for source in self._topology.sources() for topic in source.matched(existing_topics)]
         if not (sources or matched):
             raise StreamsError(
                 "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."

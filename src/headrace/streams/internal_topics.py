@@ -158,7 +158,7 @@ def check_copartitioned(topology: Topology, count: Count, existing_topics: Itera
 def _read(source: SourceNode, existing_topics: list[str]) -> list[str]:
     if source.pattern is None:
         return list(source.topics)
-    return [topic for topic in existing_topics if source.pattern.fullmatch(topic)]
+    return source.matched(existing_topics)
 
 
 def full_name(topology: Topology, prefix: str, topic: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.streams.operations import Operation
 from headrace.streams.options import Consumed, Produced
+
+_INTERNAL_TO_KAFKA = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class SourceNode:
     def parents(self) -> tuple[str, ...]:
         """A source has no parents."""
         return ()
+
+    def matched(self, topics: Iterable[str]) -> list[str]:
+        """The topics that its pattern matches, without the broker's own, as consumers do (`exclude.internal.topics`)."""
+        pattern = self.pattern
+        return [topic for topic in topics if pattern and pattern.fullmatch(topic) and topic not in _INTERNAL_TO_KAFKA]
 
 
 @dataclass(frozen=True)
