@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.streams import JoinWindows, KafkaStreams, Materialized, Serdes, SessionWindows, StreamsBuilder, TimeWindows
+from headrace.streams import (
+    Consumed,
+    JoinWindows,
+    KafkaStreams,
+    Materialized,
+    Serdes,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+)
 from headrace.streams.serdes import WindowedSerde
 from tests.clusters import record
 from tests.streams.running import reference
@@ -129,6 +138,17 @@ def test_a_global_table_is_looked_up_by_any_key(drive):
         feed(driver, "right", [("x", "one", 1), ("y", "two", 1), ("y", None, 2)])
         feed(driver, "left", [("a", "x", 3), ("a", "y", 4)])
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]
+
+
+def test_a_record_of_a_global_table_that_its_serde_cannot_read_is_left_out_where_the_handler_says_so(drive):
+    builder = StreamsBuilder()
+    rows = builder.global_table("right", Consumed.with_(Serdes.string(), Serdes.boolean()))
+    builder.stream("left", STRINGS).join(rows, lambda k, v: v, lambda v, row: row.cast("string")).to("out")
+    with drive(builder, config={"deserialization.exception.handler": "continue"}) as driver:
+        values = {b"x": b"\x01", b"y": b"\x02", b"z": b"too long", b"w": b"\x00"}
+        driver.pipe("right", [(key, value, 1, None) for key, value in values.items()])
+        feed(driver, "left", [(key.decode(), key.decode(), 3) for key in values])
+        assert [(r.key, r.value) for r in _out(driver)] == [("x", "true"), ("w", "false")]
 
 
 def test_the_last_record_of_a_key_is_the_row_of_a_global_table_whatever_its_time(drive):

@@ -141,7 +141,7 @@ def _repartition_sources(
 
 def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -> list[str]:
     if source.pattern is not None:
-        return [name for name in sorted(counts) if source.pattern.fullmatch(name)]
+        return source.matched(sorted(counts))
     return [topics.full_name(name) for name in source.topics]
 
 
@@ -158,7 +158,7 @@ def _global(
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
-            source_reader = SourceReader(topics, False, False)
+            source_reader = SourceReader(topics, config.skips_bad_records, False)
             state_store = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
             table = GlobalTable(source, source_reader, cluster, counts[source.topics[0]], state_store)
             tables.append((store, table))

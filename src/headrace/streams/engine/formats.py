@@ -73,7 +73,7 @@ def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple
         return source, F.lit(False)
     bad = source.isNotNull() & (F.length(source) != _WIDTHS[serde.name])
     if serde.name == "boolean":
-        return source == F.lit(b"\x01"), bad
+        return source == F.lit(b"\x01"), source.isNotNull() & ~source.isin(b"\x00", b"\x01")
     function = "headrace_bytes_double" if serde.name in ("double", "float") else "headrace_bytes_long"
     return F.when(~bad, F.call_function(function, source)).cast(_TYPES[serde.name]), F.coalesce(bad, F.lit(False))
 
