@@ -277,6 +277,33 @@ def test_a_sliding_window_is_passed_on_once_when_it_closes(drive):
         assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 10, 1)]
 
 
+def test_a_record_whose_aggregate_is_null_advances_stream_time(drive):
+    builder, grace = StreamsBuilder(), 5
+    add, merge = lambda k, v, total: F.when(v != "skip", F.concat(total, v)), lambda k, one, other: F.concat(one, other)
+    grouped, tumbling = _grouped(builder), TimeWindows.of_size_and_grace(10, grace)
+    serde, session_serde = WindowedSerde("time_windowed", None, Serdes.string(), 10), WindowedSerde("session_windowed")
+    closing = grouped.windowed_by(tumbling).emit_strategy(EmitStrategy.on_window_close())
+    closing.aggregate(lambda: "", add).to_stream().to("closed")
+    sliding = SlidingWindows.of_time_difference_and_grace(10, grace)
+    for windows, topic in ((tumbling, "tumbling"), (sliding, "sliding")):
+        grouped.windowed_by(windows).aggregate(lambda: "", add).to_stream().to(topic)
+    sessions = grouped.windowed_by(SessionWindows.of_inactivity_gap_and_grace(10, grace))
+    sessions.aggregate(lambda: "", add, merge).to_stream().to("sessions")
+    with drive(builder) as driver:
+
+        def passed_on() -> dict[str, int]:
+            serdes = {"closed": serde, "tumbling": serde, "sliding": serde, "sessions": session_serde}
+            out = {topic: driver.create_output_topic(topic, of, Serdes.string()) for topic, of in serdes.items()}
+            return {topic: len(results.read_records()) for topic, results in out.items()}
+
+        feed(driver, "in", [("c", "x", 1)])
+        assert passed_on() == {"closed": 0, "tumbling": 1, "sliding": 1, "sessions": 1}
+        feed(driver, "in", [("a", "skip", 100)])
+        assert passed_on() == {"closed": 1, "tumbling": 0, "sliding": 0, "sessions": 0}
+        feed(driver, "in", [("b", "late", 5)])
+        assert passed_on() == {"closed": 0, "tumbling": 0, "sliding": 0, "sessions": 0}
+
+
 def _cogrouped(builder):
     one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
     return one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+CHANGED = "v is not null or ov is not null"
+"""Of the rows of an aggregation: those that are there, or were."""
+
 
 def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[AggregationInput]) -> Changes:
     """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
@@ -63,9 +66,9 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
             F.col("st").alias("ot"),
             "mo",
             *stream_time_columns(windowed_inputs),
-        ).where("v is not null or ov is not null")
+        )
     )
-    context.put(operation.store, frame)
+    context.put(operation.store, frame.where(CHANGED))
     versions = None
     if node in context.tables_with_all_changes and operation.emit is EmitStrategy.ON_WINDOW_UPDATE:
         versions = _versions(table, rows, inputs, kind)
@@ -183,18 +186,21 @@ def changes(
     frame: DataFrame,
     versions: DataFrame | None = None,
 ) -> Changes:
-    """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo, the last place
-    of what changed it, and with windows `stream_time_columns`; versions: every single change with names of the layout, if they
-    are wanted.
+    """What is passed on. frame: the rows that may have changed (`CHANGED`): names of the layout, v, t; ov and ot of the row
+    before; mo, the last place of what changed it, and with windows `stream_time_columns`; versions: every single change with
+    names of the layout, if they are wanted.
     """
     operation = inputs[0].operation
     windows = operation.windows
     if windows is None:
-        changed = frame.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
+        changed = frame.where(CHANGED).select(
+            "p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")
+        )
         return Changes(changed, table.lookup, versions)
     assert not isinstance(windows, SessionWindows)
     size = windows.size_ms
-    times = advance_stream_times(context, inputs, frame, "w")
+    times = advance_stream_times(context, inputs, frame, F.col("w"))
+    frame = frame.where(CHANGED)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         frame = closed_windows(context, node, windows, table, frame, times)
     changed = frame.select(

@@ -10,6 +10,7 @@ from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators.aggregates import CHANGED
 from headrace.streams.engine.operators.inputs import aggregate_with, records_of_inputs, records_per_key
 from headrace.streams.engine.operators.windows import (
     advance_stream_times,
@@ -52,8 +53,11 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     with_stored = grouped.withColumn("before", F.transform(stored, _as_session))
     sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
     updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))
-    context.put(operation.store, updates)
-    times = advance_stream_times(context, inputs, updates, "e")
+    context.put(operation.store, updates.where(CHANGED))
+    # A session that is NULL is put and expires others, too; the greatest end is the greatest stream time.
+    ends = [F.col(column) for column in stream_time_columns(inputs)]
+    times = advance_stream_times(context, inputs, updates, F.greatest(*ends) if len(ends) > 1 else ends[0])
+    updates = updates.where(CHANGED)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         updates = closed_windows(context, node, windows, table, updates, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
@@ -69,14 +73,14 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
 def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> DataFrame:
     """The changed sessions as rows of the store, from `before` and `after` of each key; v is NULL for removed ones.
 
-    time_columns: further columns to keep.
+    time_columns: further columns to keep, also of a key without changes, in a row without a session.
     """
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
     nothing = F.lit(None).cast(kind).alias("v")
     deleted = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
     after = F.filter("after", lambda a: ~F.exists("before", lambda b: b == a)) if fold.sortable(kind) else F.col("after")
     rows = sessions.withColumn("changed", F.concat(deleted, after))
-    rows = rows.select("p", "k", "before", "mo", *time_columns, F.explode("changed").alias("s"))
+    rows = rows.select("p", "k", "before", "mo", *time_columns, F.explode_outer("changed").alias("s"))
     same = F.filter("before", lambda b: (b["w"] == F.col("s")["w"]) & (b["e"] == F.col("s")["e"]))
     rows = rows.withColumn("old", F.try_element_at(same, F.lit(1)))
     values = F.col("old.v").alias("ov"), F.col("old.t").alias("ot")

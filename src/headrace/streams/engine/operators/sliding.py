@@ -38,7 +38,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     step = _SlidingStep(inputs, windows, retention, kind)
     slid = with_stored.withColumn("after", F.aggregate("x", F.col("before"), step.take))
     updates = context.compute_once(_changed(slid, kind, stream_time_columns(inputs)))
-    context.put(operation.store, updates)
+    context.put(operation.store, updates.where(aggregates.CHANGED))
     return aggregates.changes(context, node, inputs, table, updates)
 
 
@@ -100,12 +100,12 @@ def _as_window(row: Column, value: Column) -> Column:
 def _changed(slid: DataFrame, kind: DataType, time_columns: list[str]) -> DataFrame:
     """The changed windows as rows of the store, from `before` and `after` of each key; v is NULL for removed ones.
 
-    time_columns: further columns to keep.
+    time_columns: further columns to keep, also of a key without changes, in a row without a window.
     """
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: a["w"] == b["w"]))
     no_value, flags = null(kind).alias("v"), (F.lit(True).alias("c"), F.lit(False).alias("f"))
     lost = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), no_value, b["t"].alias("t"), *flags))
-    rows = slid.withColumn("s", F.explode(F.concat(lost, F.filter("after", lambda a: a["c"]))))
+    rows = slid.withColumn("s", F.explode_outer(F.concat(lost, F.filter("after", lambda a: a["c"]))))
     same = F.filter("before", lambda b: (b["w"] == F.col("s")["w"]) & ~F.col("s")["f"])
     rows = rows.withColumn("old", F.try_element_at(same, F.lit(1)))
     values = F.col("old.v").alias("ov"), F.col("old.t").alias("ot")

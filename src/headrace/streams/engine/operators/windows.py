@@ -53,16 +53,15 @@ def greatest_stream_times(inputs: Sequence[AggregationInput]) -> list[Column]:
     return [F.max(F.when(F.col("i") == number, F.col("st"))).alias(column) for number, column in enumerate(columns)]
 
 
-def advance_stream_times(
-    context: Context, inputs: Sequence[AggregationInput], changed_rows: DataFrame, time_column: str
-) -> DataFrame:
+def advance_stream_times(context: Context, inputs: Sequence[AggregationInput], rows: DataFrame, row_time: Column) -> DataFrame:
     """Advance the stream times of an aggregation's inputs, and the time of its store by which rows expire: the greatest time of a
     row that was put, as in Kafka Streams. Returns p and ct, the stream time of the first input.
 
-    changed_rows: those of a batch, with `stream_time_columns`. time_column: the time of a row by which it expires.
+    rows: those of a batch, with `stream_time_columns`; also those that changed nothing, because a record whose aggregate is NULL
+    advances stream time too. row_time: the time of a row by which it expires.
     """
     columns, store = stream_time_columns(inputs), inputs[0].operation.store
-    times = changed_rows.groupBy("p").agg(*[F.max(column).alias(column) for column in columns], F.max(time_column).alias("ct"))
+    times = rows.groupBy("p").agg(*[F.max(column).alias(column) for column in columns], F.max(row_time).alias("ct"))
     times = context.compute_once(times)
     for column, stream_input in zip(columns, inputs, strict=True):
         context.advance_stream_time(stream_input.node, times.select("p", F.col(column).alias("ct")))
