@@ -217,19 +217,33 @@ def test_a_stream_meets_every_change_of_a_windowed_table(drive, counts):
     assert {(r.key["key"], r.key["start"]): r.value for r in results} == expected
 
 
-def test_with_more_than_a_batch_takes_no_topic_runs_ahead_of_another(make):
+def test_with_more_than_a_batch_takes_no_topic_runs_ahead_of_another_and_windows_go_where_their_keys_do(make):
     app = make(headrace_max_batch_records="4")
-    rows = app.id + "-rows"
-    app.cluster.create(rows, 2)
+    rows, keys, windows = (f"{app.id}-{name}" for name in ("rows", "keys", "windows"))
+    for topic, partitions in ((rows, 2), (keys, 4), (windows, 4)):
+        app.cluster.create(topic, partitions)
     # In their topic a few rows stand for as much time as many records do; partitions go by themselves.
     for p, key in enumerate((b"a", b"b")):
         app.cluster.produce(rows, [record(key, b"%d" % i, timestamp=1000 * i, partition=p) for i in range(1, 9 - 7 * p)])
         app.cluster.produce(app.source, [record(key, b"%d" % (i // 4), timestamp=250 * i + 1, partition=p) for i in range(4, 24)])
     builder = StreamsBuilder()
-    builder.stream(app.source, STRINGS).join(builder.table(rows, STRINGS), lambda v, row: F.concat_ws("-", v, row)).to(app.sink)
+    stream = builder.stream(app.source, STRINGS)
+    stream.join(builder.table(rows, STRINGS), lambda v, row: F.concat_ws("-", v, row)).to(app.sink)
+    stream.to(keys)
+    grouped = stream.group_by_key()
+    grouped.windowed_by(TimeWindows.of_size_with_no_grace(250)).count().to_stream().to(windows)
+    grouped.windowed_by(SessionWindows.of_inactivity_gap_with_no_grace(100)).count().to_stream().to(windows)
     with KafkaStreams(builder.build(app.config), app.config) as streams:
         streams.start()
-        wait_until(lambda: len(app.cluster.read(app.sink)) == 40, WAIT_S, lambda: f"all results; {streams.error}")
+        wait_until(
+            lambda: [len(app.cluster.read(t)) for t in (app.sink, windows)] == [40, 80],
+            WAIT_S,
+            lambda: f"all results; {streams.error}",
+        )
     results = [(r.key, r.value) for r in app.cluster.read(app.sink)]
+    partitions = {r.key: r.partition for r in app.cluster.read(keys)}
+    of_windows = app.cluster.read(windows)
+    assert len({r.key for r in of_windows}) == 80
+    assert {(r.key[:1], r.partition) for r in of_windows} == set(partitions.items())
     assert [value for key, value in results if key == b"a"] == [b"%d-%d" % (i // 4, i // 4) for i in range(4, 24)]
     assert [value for key, value in results if key == b"b"] == [b"%d-1" % (i // 4) for i in range(4, 24)]

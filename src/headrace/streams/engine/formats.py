@@ -162,10 +162,14 @@ def _json_text(value: Column, name: str) -> Column:
     return F.when(value.isNotNull(), F.substr(text, F.lit(2), F.length(text) - 2))
 
 
+def window_bytes(serde: WindowedSerde) -> int:
+    """How many bytes at the end of a windowed key are its window."""
+    return 16 if serde.name == "session_windowed" else 8
+
+
 def _windowed(serde: WindowedSerde, source: Column) -> tuple[Column, Column]:
-    session = serde.name == "session_windowed"
-    tail = 16 if session else 8
-    key, bad = decoded(serde.inner or Serdes.byte_array(), F.substr(source, F.lit(1), F.length(source) - tail))
+    session, key_length = serde.name == "session_windowed", F.length(source) - window_bytes(serde)
+    key, bad = decoded(serde.inner or Serdes.byte_array(), F.substr(source, F.lit(1), key_length))
     last = F.call_function("headrace_bytes_long", F.substr(source, F.length(source) - 7, F.lit(8)))
     if session:
         end = F.call_function("headrace_bytes_long", F.substr(source, F.length(source) - 15, F.lit(8)))

@@ -13,13 +13,14 @@ from headrace.streams.engine.columns import HEADERS, apply, checked, column, kin
 from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
-from headrace.streams.serdes import RegistrySerde, Serde
+from headrace.streams.serdes import RegistrySerde, Serde, WindowedSerde
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 COLUMNS = ("topic", "partition", "key", "value", "headers", "t")
+"""`partition`: NULL where the producer chooses by the whole key; -n: by the key without its last n bytes, its window."""
 
 
 @dataclass
@@ -66,6 +67,8 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         topics.internal_formats[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     registered = [part for part, serde in (("key", key_serde), ("value", value_serde)) if isinstance(serde, RegistrySerde)]
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, SubscriptionResponses))
+    if not internal and produced.partitioner is None and isinstance(produced.key_serde, WindowedSerde):
+        partition = F.when(key.isNotNull(), F.lit(-formats.window_bytes(produced.key_serde)))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.expr(without_schema_ids("h", registered)).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # One producer preserves the order of the task.
@@ -108,4 +111,6 @@ def _partition(node: SinkNode, topics: SinkTopics, is_response: bool) -> Column:
     partition: Any = apply(
         partitioner, node.name, F.lit(full_name), F.col("k"), F.col("v"), F.lit(topics.partitions(full_name) or 1)
     )
-    return column(partition).cast("int")
+    chosen = column(partition).cast("int")
+    invalid = F.concat(F.lit(f"The partitioner of {node.name} gives "), chosen, F.lit(", which is no partition."))
+    return F.when(chosen < 0, F.raise_error(invalid).cast("int")).otherwise(chosen)

@@ -2,6 +2,7 @@ package io.headrace.streams;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -110,7 +112,7 @@ final class RecordWriter {
         }
     }
 
-    /** A record: topic, partition or null, key, value, headers as pairs of bytes, time, whether it is a changelog's. */
+    /** A record: topic, partition (as headrace.streams.engine.sinks has it) or null, key, value, headers as pairs of bytes, time, whether it is a changelog's. */
     @SuppressWarnings("unchecked")
     void send(Object[] record) {
         check();
@@ -121,8 +123,19 @@ final class RecordWriter {
         String topic = (String) record[0];
         int bytes = BatchResult.size(record);
         keepApart(topic, bytes);
-        producer.send(new ProducerRecord<>(topic, (Integer) record[1], (Long) record[5], (byte[]) record[2], (byte[]) record[3], headers),
+        byte[] key = (byte[]) record[2];
+        Integer partition = partition(topic, (Integer) record[1], key);
+        producer.send(new ProducerRecord<>(topic, partition, (Long) record[5], key, (byte[]) record[3], headers),
             (metadata, exception) -> completed(topic, bytes, metadata, exception));
+    }
+
+    /** The windows of a key go to one partition, as Kafka's WindowedStreamPartitioner sends them. */
+    private Integer partition(String topic, Integer partition, byte[] key) {
+        if (partition == null || partition >= 0) {
+            return partition;
+        }
+        byte[] withoutWindow = Arrays.copyOf(key, key.length + partition);
+        return BuiltInPartitioner.partitionForKey(withoutWindow, producer.partitionsFor(topic).size());
     }
 
     private void keepApart(String topic, int bytes) {
