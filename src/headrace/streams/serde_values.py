@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.serdes import Serde
+from headrace.values import json_text
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -35,7 +36,7 @@ def encoder(serde: Serde) -> Encode:
     if serde.name == "byte_array":
         return lambda value: None if value is None else bytes(value)
     if serde.name == "json":
-        return lambda value: None if value is None else json.dumps(_plain(value), **_COMPACT).encode()
+        return lambda value: None if value is None else json_text.encode(_plain(value))
     raise _unknown(serde)
 
 
@@ -61,7 +62,6 @@ def decodes_in_python(serde: Serde) -> bool:
 
 
 _NEEDS_SPARK = re.compile(r"\b(timestamp|timestamp_ntz|timestamp_ltz|date|time|decimal|dec|numeric|binary|variant|interval)\b")
-_COMPACT: dict[str, Any] = {"separators": (",", ":"), "ensure_ascii": False}
 
 
 def _unknown(serde: Serde) -> StreamsError:
@@ -69,11 +69,11 @@ def _unknown(serde: Serde) -> StreamsError:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON value as Spark writes it: without NULL fields."""
+    """The JSON value as Spark writes it here, with NULL fields: keys are compared as bytes."""
     if hasattr(value, "asDict"):
-        return {name: _plain(item) for name, item in value.asDict().items() if item is not None}
+        return {name: _plain(item) for name, item in value.asDict().items()}
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items() if item is not None}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, bytes | bytearray):
