@@ -130,6 +130,23 @@ def test_streams_meet_within_their_window_and_stay_alone_after_it(drive, kind, s
             assert results == sorted((str(key), *rest) for key, *rest in expected.take(reference.merged(*sides)))
 
 
+def test_a_result_of_streams_has_the_headers_of_the_record_that_led_to_it(drive):
+    builder = StreamsBuilder({"topology.optimization": "all"})
+    left, right = builder.stream("left", STRINGS), builder.stream("right", STRINGS)
+    windows = JoinWindows.of_time_difference_and_grace(10, 10)
+    left.left_join(right, both, windows).to("out")
+    left.join(left, both, windows).to("itself")
+    with drive(builder, config={"topology.optimization": "all"}) as driver:
+        for n, (topic, key) in enumerate((("left", b"a"), ("right", b"a"), ("left", b"a"), ("left", None))):
+            driver.pipe(topic, [(key, b"%d" % n, n, [("trace", b"%d" % n)])])
+        traces = [(r.value, dict(r.headers)["trace"]) for r in _out(driver)]
+        assert traces == [("0-1", b"1"), ("2-1", b"2"), ("3-None", b"3")]
+        itself = driver.create_output_topic("itself", Serdes.string(), Serdes.string()).read_records()
+        assert [(r.value, dict(r.headers)["trace"]) for r in itself] == [
+            ("0-0", b"0"), ("2-0", b"2"), ("0-2", b"2"), ("2-2", b"2"),
+        ]  # fmt: skip
+
+
 def test_a_global_table_is_looked_up_by_any_key(drive):
     builder = StreamsBuilder()
     rows = builder.global_table("right", STRINGS)

@@ -37,7 +37,8 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     new = timed.where("lv is not null or rv is not null")
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
     pairs = context.compute_once(_pairs(new.where("k is not null"), tables, operation.windows))
-    joined = pairs.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
+    value = _value(node, operation, F.col("lv"), F.col("rv")).alias("v")
+    joined = checked(lambda: pairs.select("p", "k", value, "t", "o", "h"), node)
     times = context.compute_once(timed.groupBy("p").agg(F.max("st").alias("ct")))
     context.advance_stream_time(node, times)
     for is_left, store in ((True, sides.left_store), (False, sides.right_store)):
@@ -53,14 +54,12 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
         unmatched = _without_key(new, operation.kind).unionByName(
             _unmatched(context, node, operation, new.where("k is not null"), pairs, times)
         )
-        joined = joined.unionByName(
-            unmatched.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
-        )
-    return Records(checked(lambda: joined.withColumn("h", F.lit(None).cast(HEADERS)), node), ordered="not")
+        joined = joined.unionByName(unmatched.select("p", "k", value, "t", "o", "h"))
+    return Records(joined, ordered="not")
 
 
 def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
-    """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o; st, the stream time that both sides share; lt and rt,
+    """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o, h; st, the stream time that both sides share; lt and rt,
     the greatest time in each buffer, by which its rows expire.
 
     Records without a value join nothing, but advance stream time.
@@ -68,8 +67,10 @@ def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
     left, right = sides.left.frame, sides.right.frame
     kinds = kind_of(left, "v"), kind_of(right, "v")
     rows = ["p", "k", F.col("t").alias("w"), _number().alias("n")]
-    left_rows = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o")
-    right_rows = right.select(*rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o")
+    left_rows = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o", "h")
+    right_rows = right.select(
+        *rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o", "h"
+    )
     frame, there = left_rows.unionByName(right_rows), F.col("k").isNotNull()
     frame = _with_stream_time(context, frame, "st", node, F.lit(True))
     frame = _with_stream_time(context, frame, "lt", sides.left_store, there & F.col("lv").isNotNull())
@@ -84,7 +85,7 @@ def _with_stream_time(context: Context, frame: DataFrame, name: str, clock: str,
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
     """Records without a key, which cannot match, and are emitted at once (KIP-962)."""
     is_outer_side = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
-    return new.where(F.col("k").isNull() & is_outer_side).select("p", "k", "lv", "rv", "t", "o")
+    return new.where(F.col("k").isNull() & is_outer_side).select("p", "k", "lv", "rv", "t", "o", "h")
 
 
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
@@ -93,7 +94,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     number, stored = _number().alias("n"), F.col("t").alias("w")
     frame = _with_stream_time(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
     frame = _with_stream_time(context, frame, "before", store, F.lit(True), last=-1)
-    new = context.compute_once(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
+    new = context.compute_once(frame.select("p", "k", stored, number, "v", "t", "o", "h", "st", "before"))
     others = _candidates(table, new, new.select("p", "k", "w", "n", "v", "o"), max(windows.before_ms, windows.after_ms))
     met, mine, theirs = [], F.col("v"), F.col("x_v")
     for turn, (low, high), sides in (
@@ -103,15 +104,15 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
         newest = F.coalesce("before", F.lit(-1))
         pairs = new.join(others, _in_join_window(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         place = F.concat("o", F.array(F.lit(turn).cast("bigint")), _pair_order()).alias("o")
-        met.append(pairs.select("p", "k", sides[0].alias("lv"), sides[1].alias("rv"), F.greatest("w", "x_w").alias("t"), place))
+        time = F.greatest("w", "x_w").alias("t")
+        met.append(pairs.select("p", "k", sides[0].alias("lv"), sides[1].alias("rv"), time, place, "h"))
     itself = new.where(F.col("t") > F.col("st") - F.lit(windows.retention_ms - 1))
     last = F.concat("o", F.array(F.lit(1).cast("bigint"), F.col("w"), F.lit(2).cast("bigint"))).alias("o")  # of those of its time
-    met.append(itself.select("p", "k", mine.alias("lv"), mine.alias("rv"), "t", last))
+    met.append(itself.select("p", "k", mine.alias("lv"), mine.alias("rv"), "t", last, "h"))
     context.put(store, context.compute_once(new.select("p", "k", "w", "n", "v", "t", *_no_previous_row(table))))
     context.advance_stream_time(store, context.compute_once(new.groupBy("p").agg(F.max("st").alias("ct"))), store)
     value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv"))).alias("v")
-    headers = F.lit(None).cast(HEADERS).alias("h")
-    return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", headers), node), ordered="not")
+    return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", "h"), node), ordered="not")
 
 
 def _number() -> Column:
@@ -137,7 +138,7 @@ def _no_previous_row(table: StoreTable) -> list[Column]:
 def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows) -> DataFrame:
     """Each new record with those of the other side before it, in the order of their time.
 
-    Columns p, k, lv, rv, t, o; what met (lw, ln, rw, rn), and when (st, by_left).
+    Columns p, k, lv, rv, t, o; h of the new record; what met (lw, ln, rw, rn), and when (st, by_left).
     """
     pairs = []
     for is_left in (True, False):
@@ -151,7 +152,7 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
         left_right = [F.col(name).alias(alias) for name, alias in zip(names, ("lw", "ln", "rw", "rn"), strict=True)]
         time, place = F.greatest("w", "x_w").alias("t"), F.concat("o", _pair_order()).alias("o")
-        pairs.append(met.select("p", "k", mine, theirs, time, place, "st", F.lit(is_left).alias("by_left"), *left_right))
+        pairs.append(met.select("p", "k", mine, theirs, time, place, "h", "st", F.lit(is_left).alias("by_left"), *left_right))
     return union(pairs)
 
 
@@ -225,7 +226,8 @@ def _unmatched(
         "p", "k", null(value).alias("v"), "t", F.col("v").alias("ov"), F.col("t").alias("ot")
     )
     context.put(operation.shared_store, context.compute_once(stays.unionByName(leaves)))
-    return rows.where("state = 'unmatched'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o")
+    headers = F.lit(None).cast(HEADERS).alias("h")  # Kafka's are those of the record that ends the wait
+    return rows.where("state = 'unmatched'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o", headers)
 
 
 def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
