@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Serdes, Stores, StreamsBuilder
 from headrace.streams.states import State
 
 NOWHERE = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1", "max.poll.interval.ms": "1000"}
@@ -25,5 +25,15 @@ def test_an_application_that_cannot_run_is_refused_before_a_broker_is_asked(cons
     builder.stream("in", consumed).group_by(lambda key, value: value).count()
     streams = KafkaStreams(builder.build(), {**NOWHERE, **settings})
     with pytest.raises(ConfigError, match=sentence):
+        streams.start()
+    assert streams.state() is State.CREATED
+
+
+def test_so_is_one_with_a_store_of_a_processor_without_serdes():
+    builder = StreamsBuilder()
+    builder.add_state_store(Stores.key_value_store_builder(Stores.persistent_key_value_store("kept"), None, None))
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.string())).process(object, "kept")
+    streams = KafkaStreams(builder.build(), NOWHERE)
+    with pytest.raises(ConfigError, match=r"The store kept has no serde of keys or values: give its builder both"):
         streams.start()
     assert streams.state() is State.CREATED

@@ -12,7 +12,8 @@ from headrace.streams import operations as ops
 from headrace.streams.nodes import Node, ProcessorNode
 
 _OWNERS = (
-    ops.StreamAggregate, ops.TableAggregate, ops.TableSource, ops.TableFilter, ops.TableMapValues, ops.TableTransformValues,
+    ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableSource, ops.TableFilter, ops.TableMapValues,
+    ops.TableTransformValues,
 )  # fmt: skip
 
 
@@ -21,12 +22,20 @@ def owns_store(node: Node, store: str) -> bool:
     return isinstance(node, ProcessorNode) and isinstance(node.operation, _OWNERS) and node.operation.store == store
 
 
+def owner_of(store: str, nodes: Iterable[Node]) -> ProcessorNode | None:
+    """The DSL operator whose result a store holds, None if no operator owns it; of a cogroup the one that merges its streams."""
+    owners = [node for node in nodes if isinstance(node, ProcessorNode) and owns_store(node, store)]
+    merges = (node for node in owners if isinstance(node.operation, ops.CogroupMerge))
+    return next(merges, owners[0] if owners else None)
+
+
 def owned_stores(node: Node, nodes: Iterable[Node]) -> dict[str, str]:
     """The stores of a processor or transformer that hold results of other operators, each with its operator."""
     if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
         return {}
     others = [other for other in nodes if other != node]
-    return {store: other.name for store in node.stores for other in others if owns_store(other, store)}
+    owners = {store: owner_of(store, others) for store in node.stores}
+    return {store: owner.name for store, owner in owners.items() if owner is not None}
 
 
 def dependencies(node: Node) -> tuple[str, ...]:

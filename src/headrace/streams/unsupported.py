@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.errors import TopologyError
+from headrace.errors import ConfigError, TopologyError
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.session import require_local
 from headrace.streams.engine.source import serdes_of
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode
-from headrace.streams.processor_groups import owns_store, processor_groups
-from headrace.streams.stores import StoreKind
+from headrace.streams.processor_groups import owned_stores, owner_of, owns_store, processor_groups
+from headrace.streams.serdes import RegistrySerde, WindowedSerde
+from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SlidingWindows
 
@@ -24,8 +25,8 @@ _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.SubscriptionSend
 def require_supported(topology: Topology) -> None:
     """Raise TopologyError for the first unsupported operation."""
     for node in topology.nodes.values():
-        if isinstance(node, SinkNode) and node.produced.partitioner is not None and not isinstance(node.topic, str):
-            raise TopologyError(f"{node.name}: a partitioner needs a topic with a fixed name.")
+        if isinstance(node, SinkNode) and not (isinstance(node.topic, str) and node.topic in topology.repartition_topics):
+            _check_sink(node)
     for node in _processors(topology):
         windows = node.operation.windows if isinstance(node.operation, ops.StreamAggregate) else None
         if isinstance(windows, SlidingWindows) and windows.difference_ms == 0:  # which ends Kafka Streams at the first record
@@ -50,16 +51,53 @@ def require_supported(topology: Topology) -> None:
                 f"{user} needs the rows of {node.name}, which is kept nowhere, and a transformer is called once for each change: "
                 "give transform_values a store with Materialized.as_(…)."
             )
+    sources = list(topology.sources())
+    if topology.global_topics and all(
+        not source.pattern and topology.global_topics.issuperset(source.topics) for source in sources
+    ):
+        raise TopologyError(
+            "The topology has global tables only: an instance works for the partitions of other topics, and needs at least one "
+            "source topic or pattern that is read as a stream or a table."
+        )
+
+
+def _require_serdes(store: StateStore, config: StreamsConfig) -> None:
+    key, value = config.default_serdes
+    if (store.key_serde or key) is None or (store.value_serde or value) is None:
+        raise ConfigError(
+            f"The store {store.name} has no serde of keys or values: give its builder both, or set default.*.serde."
+        )
+
+
+def _check_sink(node: SinkNode) -> None:
+    produced, is_fixed = node.produced, isinstance(node.topic, str)
+    if produced.partitioner is not None and not is_fixed:
+        raise TopologyError(f"{node.name}: a partitioner needs a topic with a fixed name.")
+    for serde in (produced.key_serde, produced.value_serde):
+        if isinstance(serde, RegistrySerde) and not is_fixed:
+            raise TopologyError(
+                f"{node.name}: Serdes.{serde.name}(…) needs a topic with a fixed name, whose subject its schema has."
+            )
+        if isinstance(serde, WindowedSerde) and isinstance(serde.inner, RegistrySerde):
+            raise TopologyError(
+                f"{node.name}: a windowed key has no schema in a registry; map it to a key of its own before the sink."
+            )
 
 
 def require_runnable(topology: Topology, config: StreamsConfig) -> None:
-    """Raise ConfigError for a source without serdes, or a Spark that runs elsewhere: before anything is asked or joined.
+    """Raise ConfigError for a source or a processor's store without serdes, or a Spark that runs elsewhere: before anything is
+    asked or joined.
 
     To describe a topology, or to create its topics, needs neither.
     """
     for source in topology.sources():
         if not any(topic in topology.repartition_topics for topic in source.topics):
             serdes_of(source, config.default_serdes)
+    for node in _processors(topology):
+        if isinstance(node.operation, ops.UserProcessor):
+            owned = owned_stores(node, topology.nodes.values())
+            for store in (topology.stores[name] for name in node.stores if name in topology.stores and name not in owned):
+                _require_serdes(store, config)
     if (master := config.spark_settings.get("spark.master")) is not None:
         require_local(master)
 
@@ -70,7 +108,7 @@ def _check_shared_stores(topology: Topology, node: ProcessorNode) -> None:
         others = [other for other in _processors(topology) if store in other.stores and other != node]
         if not others or owns_store(node, store):
             continue
-        owner = next((other for other in others if owns_store(other, store)), None)
+        owner = owner_of(store, topology.nodes.values())
         if owner is None:
             _check_shared_group(topology, node, others, store)
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from pyspark.sql import functions as F
 
 from headrace.errors import TopologyError
 from headrace.streams import (
@@ -23,6 +24,7 @@ from headrace.streams import (
     ValueAndTimestamp,
     ValueTimestampHeaders,
 )
+from headrace.streams.serdes import WindowedSerde
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
@@ -362,6 +364,45 @@ def test_what_has_expired_is_neither_put_into_a_store_nor_found_in_it(drive):
         assert driver._tasks[0].metrics["dropped"] == 4
 
 
+class Reads:
+    """Forwards what a store has for each key."""
+
+    def init(self, context) -> None:
+        self.context, self.store = context, context.get_state_store("both")
+
+    def process(self, record) -> None:
+        self.context.forward(record.with_value(self.store.get(record.key)))
+
+
+def test_a_processor_reads_what_streams_are_cogrouped_into(drive):
+    builder = StreamsBuilder()
+    one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
+    add = lambda k, v, total: F.concat(total, v)  # noqa: E731
+    one.cogroup(add).cogroup(other, add).aggregate(lambda: "", Materialized.as_("both"))
+    asked = builder.stream("asked", STRINGS).process(Reads, "both")
+    asked.to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        for topic, value in (("in", "x"), ("asked", "?"), ("in2", "y"), ("asked", "?")):
+            feed(driver, topic, [("a", value, 1)])
+        results = driver.create_output_topic("out", Serdes.string(), Serdes.string())
+        assert results.read_key_values() == [("a", "x"), ("a", "xy")]
+
+
+def _windows_with_a_registry(builder: StreamsBuilder) -> None:
+    windows = builder.stream("in", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(5, 5))
+    key = WindowedSerde("time_windowed", inner=Serdes.avro('"string"', "http://nowhere"), size_ms=5)
+    windows.count().to_stream().to("out", Produced.with_(key, Serdes.long()))
+
+
+def _registry_without_a_topic(builder: StreamsBuilder) -> None:
+    value = Serdes.avro('"string"', "http://nowhere")
+    builder.stream("in", STRINGS).to(lambda key, value, context: value, Produced.with_(Serdes.string(), value))
+
+
+def _only_global(builder: StreamsBuilder) -> None:
+    builder.global_table("rows", STRINGS)
+
+
 def _global(builder: StreamsBuilder) -> None:
     store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("all"), Serdes.string(), Serdes.string())
     builder.add_global_store(store, "in", STRINGS, Passes)
@@ -389,6 +430,9 @@ def _reads_suppressed(builder: StreamsBuilder) -> None:
     ("define", "sentence"),
     [
         (_global, "fills the global store all, which processors do not do here"),
+        (_windows_with_a_registry, "KSTREAM-SINK-.*: a windowed key has no schema in a registry"),
+        (_registry_without_a_topic, r"KSTREAM-SINK-.*: Serdes\.avro\(…\) needs a topic with a fixed name"),
+        (_only_global, "The topology has global tables only"),
         (_partitioned, "a partitioner needs a topic with a fixed name"),
         (_reads_windows, "looks uses the store many of .*, which follows from counts"),
         (_reads_suppressed, "looks uses the store more of .*, which follows from held"),
