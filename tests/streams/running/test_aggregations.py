@@ -70,6 +70,16 @@ def test_a_result_has_the_greatest_time_of_what_went_into_it(drive):
         assert [r.timestamp for r in _out(driver, value=Serdes.long())] == [50, 50]
 
 
+def test_an_aggregate_that_was_null_begins_anew_with_the_time_of_the_next_record(drive):
+    builder = StreamsBuilder()
+    add = lambda k, v, total: F.when(v != "skip", F.concat(total, v))  # noqa: E731
+    _grouped(builder).aggregate(lambda: "", add).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "skip", 20), ("a", "x", 10), ("a", "y", 5)])
+        feed(driver, "in", [("a", "z", 12), ("a", "skip", 30), ("a", "w", 1)])
+        assert [(r.value, r.timestamp) for r in _out(driver)] == [("xy", 10), ("w", 1)]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_aggregate_that_is_null_deletes_the_key_and_begins_anew(drive, seed):
     builder, state = StreamsBuilder(), {}

@@ -61,6 +61,18 @@ def aggregate_with(
     return result.cast(kind) if cast else result
 
 
+def may_be_null(spark: SparkSession, operation: Aggregation, node: str, row: tuple[DataType, DataType], kind: DataType) -> bool:
+    """Whether an aggregate may become NULL by a record with a value, as far as Spark can tell. row: types of key and value."""
+    from pyspark.sql.types import StructField, StructType
+
+    if isinstance(operation, Count):
+        return False
+    types = (("k", row[0], False), ("v", row[1], False), ("a", kind, isinstance(operation, Fold)))
+    frame = spark.createDataFrame([], StructType([StructField(*one) for one in types]))
+    value = aggregate_with(operation, node, _col("k"), _col("v"), _col("a"), kind)
+    return checked(lambda: frame.select(value.alias("x")), node).schema["x"].nullable
+
+
 def unchanged_by_null(new: Column, value: Column, before: Column) -> Column:
     """The aggregate after a value that may be NULL, as in windows: a function that returns NULL for it changes nothing."""
     return F.when(value.isNull(), F.coalesce(new, before)).otherwise(new)

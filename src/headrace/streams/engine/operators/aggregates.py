@@ -45,7 +45,9 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
-    listed = None if _counts(inputs) else fold.ordered([F.col("s")], _values(inputs), kinds)
+    folds_times = _folds_times(context, inputs, kind)
+    values = [*_values(inputs), *([F.col("t")] if folds_times else [])]
+    listed = None if _counts(inputs) else fold.ordered([F.col("s")], values, kinds)
     windowed_inputs = inputs if operation.windows is not None else []
     grouped = rows.groupBy(*names).agg(
         (F.count(F.lit(1)) if listed is None else listed).alias("x"),
@@ -57,11 +59,15 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     if _may_be_expired(inputs):
         with_stored = _without_expired(with_stored)
     new = F.coalesce(F.col("sv"), F.lit(0)) + F.col("x") if listed is None else _folded(inputs, kind)
+    time = F.greatest("st", "mt")
+    if folds_times:
+        with_stored = with_stored.withColumn("f", _folded_with_times(inputs, kind))
+        new, time = F.col("f.v"), F.col("f.t")
     frame = context.compute_once(
         with_stored.select(
             *names,
             new.alias("v"),
-            F.greatest("st", "mt").alias("t"),
+            time.alias("t"),
             F.col("sv").alias("ov"),
             F.col("st").alias("ot"),
             "mo",
@@ -166,6 +172,31 @@ def _counts(inputs: list[AggregationInput]) -> bool:
 
 def _folded(inputs: list[AggregationInput], kind: DataType) -> Column:
     return F.aggregate(F.col("x"), F.col("sv").cast(kind), _step(inputs, kind))
+
+
+def _folds_times(context: Context, inputs: list[AggregationInput], kind: DataType) -> bool:
+    """Whether times have to be folded beside the aggregates, because one that is NULL between two records begins anew with the
+    time of the second; else the time is the greatest one, which costs less.
+    """
+    if _may_be_expired(inputs):
+        return False
+
+    def may_be_null(of: AggregationInput) -> bool:
+        row = kind_of(of.records.frame, "k"), kind_of(of.records.frame, "v")
+        return fold.may_be_null(context.spark, of.operation.aggregation, of.node, row, kind)
+
+    return any(map(may_be_null, inputs))
+
+
+def _folded_with_times(inputs: list[AggregationInput], kind: DataType) -> Column:
+    """The aggregate `v`, with its time `t`."""
+    step = _step(inputs, kind)
+
+    def with_time(so_far: Column, item: Column) -> Column:
+        time = F.when(so_far["v"].isNull(), item["t"]).otherwise(F.greatest(so_far["t"], item["t"]))
+        return F.struct(step(so_far["v"], item).alias("v"), time.alias("t"))
+
+    return F.aggregate(F.col("x"), F.struct(F.col("sv").cast(kind).alias("v"), F.col("st").alias("t")), with_time)
 
 
 def _step(inputs: list[AggregationInput], kind: DataType) -> Step:
