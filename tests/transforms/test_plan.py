@@ -167,6 +167,26 @@ def test_the_number_of_layers_grows_linearly_with_the_chain():
     assert layers[32] - layers[16] <= 1.3 * 2 * (layers[16] - layers[8]), layers
 
 
+EITHER = (
+    {"type": "InsertField$Value", "static.field": "s{i}", "static.value": "x", "predicate": "eu"},
+    {"type": "InsertField$Value", "static.field": "s{i}", "static.value": "y", "predicate": "eu", "negate": "true"},
+)
+"""Structs with other fields are values of their own, of which there must not be twice as many after each stage."""
+
+
+def repeated_either(n, *predicates):
+    pairs = [[{**stage, "predicate": p} for stage in EITHER] for p in (predicates * n)[:n]]
+    chain = [{k: v.replace("{i}", str(i)) for k, v in stage.items()} for i, pair in enumerate(pairs) for stage in pair]
+    return config(*chain, predicates=PREDICATES, value_converter_schemas_enable="true")
+
+
+@pytest.mark.parametrize("predicates", [["eu"], ["eu", "tomb", "marked"]], ids=["one predicate", "three predicates"])
+def test_fields_of_structs_that_predicates_decide_on_grow_linearly_with_the_chain(predicates):
+    schemas = {"value": [json.dumps(SCHEMA, separators=(", ", ": "))]}
+    sizes = {n: sum(map(len, text_of(compiled(repeated_either(n, *predicates), schemas)))) for n in (4, 8, 16)}
+    assert sizes[16] - sizes[8] <= 2.3 * (sizes[8] - sizes[4]), sizes
+
+
 def test_ten_transforms_with_five_predicates_are_one_pass(spark, capsys):
     predicates = {
         **PREDICATES,

@@ -158,8 +158,8 @@ def _apply_stage(context: CompileContext, stage: Stage, record: ConnectRecord, s
     applies: Sql | None = None
     with context.step(f"transform:{stage.alias}"):
         if stage.predicate is not None:
-            holds = stage.predicate.test(record)
-            applies = context.scope.bind(f"(NOT {holds})" if stage.negate else holds)
+            holds = context.scope.bind(stage.predicate.test(record))
+            applies = f"(NOT {holds})" if stage.negate else holds
         with context.where(applies):
             changed = stage.transformation.apply(replace(record, dropped=NEVER))
     merged = _merged(applies, changed, record).with_bound_columns()

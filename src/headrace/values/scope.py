@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\b[hr]\d+\b")
 _REFERENCE = re.compile(r"\b([hr]\d+)(?=_|\b)")  # r1_s is a column of r1
-_SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)")
+_SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)|\(NOT h\d+\)")
+_CONJUNCTION = re.compile(r"\((?:h\d+|\(NOT h\d+\))(?: AND (?:h\d+|\(NOT h\d+\)))+\)")
 
 
 @dataclass
@@ -62,6 +63,8 @@ class Scope:
         self._layers: list[dict[str, Sql] | JsonReader | FilterLayer | NamedLayer] = []
         self._pending: dict[str, Sql] = {}
         self._names: dict[Sql, str] = {}
+        self._implied: dict[Sql, frozenset[Sql]] = {}
+        """What holds where a condition holds, which is a conjunction of named columns."""
         self._count = 0
 
     def bind(self, expression: Sql) -> Sql:
@@ -76,7 +79,17 @@ class Scope:
         name = self._new("h")
         self._pending[name] = expression
         self._names[expression] = name
+        if _CONJUNCTION.fullmatch(expression):
+            self._implied[name] = frozenset().union(*map(self._implied_by, expression[1:-1].split(" AND ")))
         return name
+
+    def is_impossible(self, condition: Sql) -> bool:
+        """Whether a condition that `bind` returned never holds: two steps with the same predicate, the second with `negate`."""
+        implied = self._implied.get(condition, frozenset())
+        return any(f"(NOT {other})" in implied for other in implied)
+
+    def _implied_by(self, condition: Sql) -> frozenset[Sql]:
+        return self._implied.get(condition, frozenset()) | {condition}
 
     def bind_named(self, names: Mapping[str, Sql], columns: Mapping[str, Column]) -> dict[str, Sql]:
         """Add columns that a user has written, which refer to nothing but these names; returns the name of each in the frame."""

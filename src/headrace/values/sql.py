@@ -39,6 +39,7 @@ def call(function: str, *arguments: Sql) -> Sql:
 
 KINDS = 9
 """How many kinds a JSON value can have, 0 (absent) included (`headrace.values.kinds.JSON`)."""
+_NEGATED = re.compile(r"\(NOT (h\d+)\)")
 _KIND = re.compile(r"\((r\d+_k\d*) IN \(([\dY, ]+)\)\)")
 
 
@@ -91,6 +92,8 @@ def any_of(conditions: Iterable[Sql | None]) -> Sql | None:
     if None in joined:
         return None
     conditions_left = [c for c in joined if c is not None]
+    if any(f"(NOT {c})" in conditions_left for c in conditions_left):
+        return None
     if not conditions_left:
         return NEVER
     return conditions_left[0] if len(conditions_left) == 1 else "(" + " OR ".join(conditions_left) + ")"
@@ -103,7 +106,8 @@ def negated(condition: Sql | None) -> Sql | None:
     kinds = _kinds(condition)
     if kinds is not None:
         return kind_in(kinds[0], set(range(KINDS)) - kinds[1])
-    return None if condition == NEVER else f"(NOT {condition})"
+    already = _NEGATED.fullmatch(condition)
+    return None if condition == NEVER else already[1] if already else f"(NOT {condition})"
 
 
 def base64_text(sql: Sql) -> Sql:

@@ -122,6 +122,8 @@ def bind_value(value: Value, scope: Scope) -> Value:
     cases = []
     for a in value:
         when = None if a.when is None else scope.bind(a.when)
+        if when is not None and scope.is_impossible(when):
+            continue
         typed = a.value
         if typed.opened is not None:
             typed = replace(typed, opened=typed.opened.with_bound_columns(scope))
@@ -233,15 +235,17 @@ def json_value(reader: JsonReader, suffix: str) -> Value:
 
 
 def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruct | None:
-    """`new` where the condition holds, `old` elsewhere; None if the two cannot be merged into one struct."""
+    """`new` where the condition holds, `old` elsewhere; None if the two cannot be merged into one struct.
+
+    Structs with a schema have the same fields: a later step asks whether there is a field, before it asks what is in it.
+    """
     if (new.schema is None) != (old.schema is None) or new.schema != old.schema:
+        return None
+    if new.schema is not None and list(new.fields) != list(old.fields):
         return None
     if new.untouched is not None and old.untouched is not None and new.untouched is not old.untouched:
         return None
-    order = _order(list(new.fields), list(old.fields)) if new.schema is not None else [*dict.fromkeys([*old.fields, *new.fields])]
-    if order is None:
-        return None
-    fields = {name: choose(condition, new.get(name), old.get(name)) for name in order}
+    fields = {n: choose(condition, new.get(n), old.get(n)) for n in dict.fromkeys([*old.fields, *new.fields])}
     untouched = new.untouched or old.untouched
     conditions = [
         all_of(condition, new.untouched_when if new.untouched else NEVER),
@@ -260,42 +264,48 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
     cases: list[Case] = []
     remaining = list(old)
     for a in new:
-        match = next((b for b in remaining if _mergeable(a.value, b.value)), None)
-        opened = match and a.value.opened and match.value.opened and merged(condition, a.value.opened, match.value.opened)
-        if match is not None and opened and a.when == match.when:
-            remaining.remove(match)
-            cases.append(Case(a.when, replace(a.value, opened=opened, schema=a.value.schema)))
-        elif match is not None and a == match:
-            remaining.remove(match)
-            cases.append(a)
-        elif match is not None and not a.value.opened and a.when == match.when:
-            remaining.remove(match)
-            sql = case([(condition, a.value.sql)], match.value.sql)
-            cases.append(Case(a.when, replace(a.value, sql=sql)))
-        else:
+        both = next(((at, one) for at, b in enumerate(remaining) if (one := _one_of(condition, a, b)) is not None), None)
+        if both is None:
             cases.append(Case(all_of(condition, a.when), a.value))
-    cases += [Case(all_of(negated(condition), b.when), b.value) for b in remaining]
-    return combined(cases)
-
-
-def _mergeable(a: TypedValue, b: TypedValue) -> bool:
-    if a.kind != b.kind or (a.opened is None) != (b.opened is None):
-        return False
-    return a.opened is not None or a.schema == b.schema
-
-
-def _order(new: list[str], old: list[str]) -> list[str] | None:
-    """A common order of both lists of names; None if they contradict each other."""
-    shared_new, shared_old = [n for n in new if n in old], [n for n in old if n in new]
-    if shared_new != shared_old:
-        return None
-    names: list[str] = []
-    remaining = list(old)
-    for name in new:
-        if name in remaining:
-            at = remaining.index(name)
-            names += remaining[: at + 1]
-            remaining = remaining[at + 1 :]
         else:
-            names.append(name)
-    return [*dict.fromkeys([*names, *remaining])]
+            del remaining[both[0]]
+            cases.append(both[1])
+    cases += [Case(all_of(negated(condition), b.when), b.value) for b in remaining]
+    return combined(_joined(cases))
+
+
+def _joined(cases: list[Case]) -> list[Case]:
+    """The alternatives, those of structs of the same type as one: else each step with a predicate could double them."""
+    joined: list[Case] = []
+    for b in cases:
+        at, same = next(((i, o) for i, a in enumerate(joined) if (o := _of_same_type(a, b)) is not None), (None, None))
+        if at is None or same is None:
+            joined.append(b)
+        else:
+            joined[at] = Case(any_of([joined[at].when, b.when]), replace(b.value, opened=same))
+    return joined
+
+
+def _of_same_type(a: Case, b: Case) -> OpenStruct | None:
+    """One struct for two alternatives; None if one of the fields would have more types than in one of them."""
+    one, other = a.value.opened, b.value.opened
+    if one is None or other is None or one.schema is None or list(one.fields) != list(other.fields):
+        return None
+    both = merged(a.when, one, other)
+    grows = both is not None and any(
+        len(value) > len(one.fields[name]) or len(value) > len(other.fields[name]) for name, value in both.fields.items()
+    )
+    return None if grows else both
+
+
+def _one_of(condition: Sql | None, new: Case, old: Case) -> Case | None:
+    """`new` where the condition holds, `old` elsewhere, as one alternative; None if their conditions or types differ."""
+    a, b = new.value, old.value
+    if new.when != old.when or a.kind != b.kind or (a.opened is None) != (b.opened is None):
+        return None
+    if new == old:
+        return new
+    if a.opened is not None and b.opened is not None:
+        opened = merged(condition, a.opened, b.opened)
+        return opened and Case(new.when, replace(a, opened=opened))
+    return Case(new.when, replace(a, sql=case([(condition, a.sql)], b.sql))) if a.schema == b.schema else None
