@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.util.HashMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -17,10 +18,10 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * One pass over a JSON text: its kind and content, the members asked for, and the text of all other members as it stands.
  *
- * <p>A value is four columns: k, its kind (the constants below), l for booleans and integers (the low 64 bits of larger ones; the
- * integral part of fractions), d for numbers, s for text, for the source text of lists and objects, and for the digits of integers
- * beyond 64 bits (of all numbers, where asked for). Only the first JSON value is read, as Jackson does; what follows is ignored unless
- * `exact` asks that nothing does.
+ * <p>A value is four columns: k, its kind (the constants below), l for booleans and integers (the low 64 bits of larger ones, and of
+ * the integral part of fractions), d for numbers, s for text, for the source text of lists and objects, and for the digits of integers
+ * beyond 64 bits (BigDecimal's text of all numbers, where asked for). Only the first JSON value is read, as Jackson does; what follows
+ * is ignored unless `exact` asks that nothing does.
  */
 public final class JsonRead {
     public static final byte ABSENT = 0;
@@ -42,6 +43,7 @@ public final class JsonRead {
             return new Wanted(names);
         }
     };
+    private static final double EXACT = 9007199254740992.0; // up to here a double has all integers
     private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
 
     private JsonRead() {
@@ -230,7 +232,7 @@ public final class JsonRead {
                 kind = FRACTION;
                 double number = parser.getDoubleValue();
                 number = signed ? number : number + 0.0; // JsonConverter reads decimals, which have no negative zero
-                row[at + 1] = Long.valueOf((long) number);
+                row[at + 1] = Long.valueOf(Math.abs(number) < EXACT ? (long) number : integral(parser.getDecimalValue()));
                 row[at + 2] = Double.valueOf(number);
             } else if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {
                 kind = BOOLEAN;
@@ -242,9 +244,15 @@ public final class JsonRead {
                 row[at + 3] = UTF8String.fromBytes(source, start, offset(false) - start);
             }
             if (texts && (kind == INTEGER || kind == FRACTION)) {
-                row[at + 3] = UTF8String.fromString(parser.getText());
+                Object digits = kind == INTEGER ? (Object) Long.valueOf(parser.getLongValue()) : parser.getDecimalValue();
+                row[at + 3] = UTF8String.fromString(digits.toString());
             }
             row[at] = Byte.valueOf(kind);
+        }
+
+        /** The low 64 bits of the integral part, which are zeros where the power of ten is a multiple of that of two. */
+        private static long integral(BigDecimal number) {
+            return number.scale() <= -64 ? 0L : number.longValue();
         }
 
         /** The text of a string: its bytes as they stand, if they are ASCII without escapes. */
