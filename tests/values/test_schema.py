@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import DataError
-from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, add_field, parse
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, add_field, nearest_float32, parse
+from headrace.values.writing import with_numbers
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -17,7 +18,7 @@ def default_of(kind):
     if kind in INTEGERS:
         return st.integers(-(2 ** (INTEGERS[kind] - 1)), 2 ** (INTEGERS[kind] - 1) - 1)
     return {
-        "float32": st.floats(width=32, allow_nan=False, allow_infinity=False),
+        "float32": st.floats(width=32, allow_nan=False, allow_infinity=False).map(nearest_float32),
         "float64": st.floats(allow_nan=False, allow_infinity=False),
         "boolean": st.booleans(),
         "string": TEXT,
@@ -121,6 +122,9 @@ def test_attributes_of_another_type_are_left_out():
     assert parse('{"type":"int32","version":true}') == Schema("int32")
 
 
+DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}},"default":%s}}'
+
+
 @pytest.mark.parametrize(("text", "default"), [
     ('{"type":"int8","default":300}', 44),
     ('{"type":"int8","default":"x"}', 0),
@@ -133,11 +137,27 @@ def test_attributes_of_another_type_are_left_out():
     ('{"type":"array","items":{"type":"int32"},"default":5}', []),
     ('{"type":"map","keys":{"type":"string"},"values":{"type":"int8"},"default":{"a":300}}', {"a": 44}),
     ('{"type":"float","default":3.14159265358979}', 3.1415927),
+    ('{"type":"float","default":3.14159265}', 3.1415927),
+    ('{"type":"float","default":16777217}', 16777216.0),
+    ('{"type":"float","default":1.4E-45}', 1.4e-45),
     ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
+    ('{"type":"int64","default":9007199254740993.0}', 9007199254740993),
+    ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{"a":[1.5]}]}', [{"a": [1.5]}]),
+    (DECIMAL_OF_2 % "1.50", "AJY="),
+    (DECIMAL_OF_2 % "-1.28", "gA=="),
+    (DECIMAL_OF_2 % "0.00", "AA=="),
+    (DECIMAL_OF_2 % "12345678901234567890123456789012345.67", "AO3E5X5mnrUtOo5ufJ9Lhw=="),
+    (DECIMAL_OF_2 % "1.5", 1.5),
+    (DECIMAL_OF_2 % "3", 3),
 ])  # fmt: skip
 def test_a_default_becomes_what_jackson_makes_of_it(text, default):
     schema = parse(text)
     assert schema is not None and schema.default == default and type(schema.default) is type(default)
+
+
+def test_the_default_of_a_decimal_is_a_number_with_all_its_digits():
+    schema = Schema("bytes", name=DECIMAL, default="ESIQ9H3pgRU=", parameters={"scale": "2"})
+    assert with_numbers(schema).text().endswith('"default":12345678901234567.89,"parameters":{"scale":"2"}}')
 
 
 def test_a_copy_keeps_what_transformations_keep():

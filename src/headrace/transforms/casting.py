@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import re
+import struct
 from math import isnan
 from typing import Any
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.payload import narrowed
-from headrace.values.schema import DATE, DECIMAL, Schema
+from headrace.values.schema import DATE, DECIMAL, Schema, decimal_of, nearest_float32
 from headrace.values.scope import JsonReader
 from headrace.values.sql import KINDS, Sql, all_of, base64_text, call, case, epoch_days, kind_in, lit
 from headrace.values.text import date_text
 from headrace.values.value import NULL, Case, TypedValue, Value, constant
 
 _SUPPORTED = "supported types are [INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]"
+_FLOAT32_LIMIT = 3.4028235677973366e38
+"""From here on a number is no 32-bit float."""
 _FROM = {"map": "MAP", "list": "ARRAY", "struct": "STRUCT"}
 
 
@@ -156,13 +158,14 @@ def _default(schema: Schema, target: str) -> Any:
             return value if kind == "bytes" else _evaluated(constant(schema))
         return _java_text(value)
     if schema.name == DECIMAL:
-        unscaled = int.from_bytes(base64.b64decode(value), signed=True) if isinstance(value, str) else None
-        value = float(value if unscaled is None else unscaled / 10**schema.scale)
-        value = value if target in ("float32", "float64") else int(value)
+        number = decimal_of(schema)
+        value = float(number) if target in ("float32", "float64") else int(number)
+    elif schema.type == "float32":
+        value = struct.unpack("f", struct.pack("f", value))[0] if abs(value) < _FLOAT32_LIMIT else value
     if target == "boolean":
         return value.lower() == "true" if isinstance(value, str) else _java_long(value, 64) != 0
     if target in ("float32", "float64"):
-        return float(value)
+        return nearest_float32(float(value)) if target == "float32" else float(value)
     bits = kinds.BITS[target]
     number = int(value) if isinstance(value, str) else _java_long(value, bits)
     wrapped = (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))

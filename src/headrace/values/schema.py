@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import struct
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ _FROM_JSON = {_JSON_NAMES.get(t, t): t for t in TYPES}
 _LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_LOGICAL + name for name in ("Decimal", "Date", "Time", "Timestamp"))
 _FLOAT32_DIGITS = 9
+_DIGITS = "\ufdd0"
+"""A character that is none (Unicode's noncharacters are for such marks within a program)."""
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
@@ -115,7 +118,7 @@ class Schema:
 
     def text(self, field_name: str | None = None) -> str:
         """`json` as text."""
-        return json.dumps(self.json(field_name), ensure_ascii=False, separators=(",", ":"))
+        return json_of(self.json(field_name))
 
     def with_fields(self, fields: Mapping[str, Schema]) -> Schema:
         """A struct with other fields and the name, version, doc and parameters of this one (Kafka's `copySchemaBasics`)."""
@@ -143,7 +146,18 @@ def parse(text: str) -> Schema | None:
 
     Raises DataError, or SchemaBuilderError for a default that does not fit.
     """
-    return _schema(json.loads(text))
+    return _schema(json.loads(text, parse_float=Decimal))
+
+
+def json_of(value: Any) -> str:
+    """JSON text of a part of a schema, in which a Decimal is a number with all of its digits: `json` has floats only."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_marked)
+    return re.sub(f'"{_DIGITS}([^"]*)"', r"\1", text) if _DIGITS in text else text
+
+
+def _marked(number: Any) -> str:
+    assert isinstance(number, Decimal), number
+    return f"{_DIGITS}{number}"
 
 
 def _schema(node: Any) -> Schema | None:
@@ -221,15 +235,15 @@ def _default(schema: Schema, value: Any) -> Any:
         raise DataError(f"Invalid null value for required {schema.type.upper()} field")
     if schema.type == "struct":
         raise SchemaBuilderError("Invalid default value")
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool)
     if schema.logical:
         return _logical_default(schema, value, is_number)
     if schema.type in _BITS:
         bits = _BITS[schema.type]
-        return (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
+        return (_whole(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
     if schema.type in ("float32", "float64"):
         number = float(value) if is_number else 0.0
-        return _float32(number) if schema.type == "float32" else number
+        return nearest_float32(number) if schema.type == "float32" else number
     if schema.type == "boolean":
         return value is True
     if schema.type in ("string", "bytes") and not isinstance(value, str):
@@ -243,12 +257,25 @@ def _default(schema: Schema, value: Any) -> Any:
         return [_part_of_default(schema.items, item) for item in inside]
     if schema.type == "map" and isinstance(value, dict):
         return {name: _part_of_default(schema.values, item) for name, item in value.items()}
-    return value
+    return _with_floats(value)
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(item) for name, item in value.items()}
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _whole(number: int | Decimal) -> int:
+    """The integral part, or another number with the same low 64 bits: 1e999999999 is not written out."""
+    return int(number) if isinstance(number, int) or number.adjusted() < 400 else 0
 
 
 def _part_of_default(schema: Schema | None, value: Any) -> Any:
     if schema is None or schema.type == "struct":
-        return value
+        return _with_floats(value)
     return schema.default if value is None and schema.default is not None else _default(schema, value)
 
 
@@ -264,8 +291,8 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
             raise DataError("Invalid bytes field")
         if isinstance(value, str) and (schema.scale_problem or not value):
             raise DataError("Invalid bytes for Decimal field")
-        return value
-    if not is_number or isinstance(value, float) or (schema.type == "int32" and not -(2**31) <= value < 2**31):
+        return value if isinstance(value, str) else _decimal_default(schema, value)
+    if not is_number or isinstance(value, Decimal) or (schema.type == "int32" and not -(2**31) <= value < 2**31):
         kind = "integer" if schema.type == "int32" else "integral"
         raise DataError(f"Invalid type for {name}, underlying representation should be {kind} but was {_node(value)}")
     if schema.logical == TIME and not 0 <= value <= 86_400_000:
@@ -273,9 +300,19 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
     return value
 
 
+def _decimal_default(schema: Schema, number: int | Decimal) -> Any:
+    """A number as the bytes of its unscaled value, which keep its digits; as the number if its scale is not the schema's."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    if schema.scale_problem or exponent != -schema.scale:
+        return _with_floats(number)
+    unscaled = (-1 if sign else 1) * int("".join(map(str, digits)))
+    length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return base64.b64encode(unscaled.to_bytes(length, signed=True)).decode()
+
+
 def _node(value: Any) -> str:
     """Jackson's name of the type of a JSON value."""
-    names = {bool: "BOOLEAN", int: "NUMBER", float: "NUMBER", str: "STRING", list: "ARRAY", dict: "OBJECT"}
+    names = {bool: "BOOLEAN", int: "NUMBER", Decimal: "NUMBER", str: "STRING", list: "ARRAY", dict: "OBJECT"}
     return names[type(value)]
 
 
@@ -286,15 +323,25 @@ def _is_base64(text: str) -> bool:
         return False
 
 
-def _float32(number: float) -> float:
-    """A default that is no 32-bit float and has more digits than Java writes of one: the nearest, in its fewest digits."""
-    if len(Decimal(repr(number)).as_tuple().digits) <= _FLOAT32_DIGITS:
-        return number
+def nearest_float32(number: float) -> float:
+    """The 32-bit float that a number becomes, as Java writes it: in the fewest digits, two at least, that tell it from others.
+
+    Of powers of two Java may write more; those digits are kept.
+    """
     try:
-        nearest = struct.pack("f", number)
+        packed = struct.pack("f", number)
     except OverflowError:
         return number
-    if struct.unpack("f", nearest)[0] == number:
+    nearest = struct.unpack("f", packed)[0]
+    if abs(math.frexp(nearest)[0]) == 0.5 and float(f"{nearest:.{_FLOAT32_DIGITS}g}") == number:
         return number
-    fewest = (float(f"{number:.{digits}g}") for digits in range(1, _FLOAT32_DIGITS + 1))
-    return next(short for short in fewest if struct.pack("f", short) == nearest)
+    fewest = (float(f"{nearest:.{digits}g}") for digits in range(2, _FLOAT32_DIGITS + 1))
+    return next((short for short in fewest if struct.pack("f", short) == packed), number)
+
+
+def decimal_of(schema: Schema) -> Decimal:
+    """The default of a Decimal, which is the bytes of its unscaled value or a number."""
+    if not isinstance(schema.default, str):
+        return Decimal(str(schema.default))
+    sign, digits, _ = Decimal(int.from_bytes(base64.b64decode(schema.default), signed=True)).as_tuple()
+    return Decimal((sign, digits, -schema.scale))

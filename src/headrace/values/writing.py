@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from decimal import Decimal
 from typing import Any
 
 from headrace.errors import DataError
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.schema import DATE, DECIMAL, Schema
+from headrace.values.schema import DATE, DECIMAL, Schema, decimal_of, json_of
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, all_of, base64_text, call, case, concat, epoch_days, lit
 from headrace.values.value import OpenStruct, TypedValue, Value, present
@@ -141,7 +139,7 @@ def base64(sql: Sql) -> Sql:
 
 def json_default(schema: Schema) -> str:
     """A schema's default as JSON text."""
-    return json.dumps(schema.default, ensure_ascii=False, separators=(",", ":"))
+    return json_of(schema.default)
 
 
 def with_numbers(schema: Schema) -> Schema:
@@ -151,8 +149,7 @@ def with_numbers(schema: Schema) -> Schema:
     parts = ((name, getattr(schema, name)) for name in ("items", "keys", "values"))
     changes: dict[str, Any] = {name: with_numbers(part) for name, part in parts if part is not None}
     if schema.logical == DECIMAL and isinstance(schema.default, str):
-        unscaled = int.from_bytes(b64decode(schema.default), signed=True)
-        changes["default"] = float(Decimal(unscaled).scaleb(-schema.scale)) if schema.scale > 0 else unscaled * 10**-schema.scale
+        changes["default"] = decimal_of(schema)
     return schema.same_but(fields={name: with_numbers(part) for name, part in schema.fields.items()}, **changes)
 
 
