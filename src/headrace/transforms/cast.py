@@ -15,6 +15,7 @@ from headrace.transforms.base import PartTransformation, java_split, key_and_val
 from headrace.transforms.column_lineage import Influence, RecordLineage
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import ConnectRecord, copy_struct, members, struct
+from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import NEVER, Sql, all_of, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
 
@@ -143,6 +144,8 @@ class Cast(PartTransformation):
         cast = casting.with_schema(context, when, typed, kind)
         old = typed.schema
         assert cast.schema
+        if old.logical and old.default is not None:  # Kafka keeps the name, and then checks the default by the name's class
+            context.fail(all_of(when, f"(NOT {typed.is_null()})"), lit("Invalid default value"), SchemaBuilderError.java_class)
         same = cast.schema.same_but(name=old.name, version=old.version, doc=old.doc, parameters=old.parameters)
         null = typed.is_null()
         if not old.optional or null == NEVER:
