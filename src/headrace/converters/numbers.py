@@ -64,7 +64,7 @@ def written(context: CompileContext, value: Value, kind: str, java: str) -> Sql:
     branches = []
     for a in value:
         typed = a.value
-        if typed.kind == kind:
+        if typed.kind == kind or (typed.kind, kind) == ("huge", "int64"):
             branches.append((a.when, _bytes(typed, kind)))
         elif kind == "boolean":
             _refuse_for_boolean(context, a)
@@ -89,7 +89,8 @@ def _bytes(typed: TypedValue, kind: str) -> Sql:
     if kind == "boolean":
         return case([(f"({typed.sql})", "X'01'"), (f"(NOT {typed.sql})", "X'00'")])
     if kind in kinds.INTEGERS:
-        return call("headrace_long_bytes", typed.sql, str(_WIDTHS[kind]))
+        number = call("headrace_decimal_long", typed.sql) if typed.kind == "huge" else typed.sql
+        return call("headrace_long_bytes", number, str(_WIDTHS[kind]))
     return call("headrace_double_bytes", f"double({typed.sql})", str(_WIDTHS[kind]))
 
 

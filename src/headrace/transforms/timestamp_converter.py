@@ -132,6 +132,8 @@ class TimestampConverter(PartTransformation):
         millis = context.scope.bind(case([(when, self._millis(context, when, typed, source))]))
         optional = typed.schema is not None and typed.schema.optional
         result = None if typed.schema is None else schema.same_but(optional=optional)
+        if (source, self.target_type) == ("string", "string"):  # Kafka's format keeps the time zone of the text
+            return TypedValue(kind, call("headrace_date_again", typed.sql, lit(self.format)), result)
         return TypedValue(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
 
     def _millis(self, context: CompileContext, when: Sql | None, typed: TypedValue, source: str) -> Sql:
@@ -140,7 +142,8 @@ class TimestampConverter(PartTransformation):
             return typed.sql
         if source == "unix":
             factor, divides = _PRECISIONS[self.unix_precision]
-            return f"({typed.sql} div {factor}L)" if divides else _saturated(typed.sql, factor)
+            number = call("headrace_decimal_long", typed.sql) if typed.kind == "huge" else typed.sql
+            return f"({number} div {factor}L)" if divides else _saturated(number, factor)
         not_null = f"({typed.sql} IS NOT NULL)"
         if self.format is None:
             message = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
@@ -196,7 +199,7 @@ def _source(typed: TypedValue) -> str | None:
     """The form of the timestamp: "date", "unix", "string", or None for a value that is no timestamp."""
     if typed.schema is not None and typed.schema.name in (DATE, TIME, TIMESTAMP):
         return "date"
-    return {"date": "date", "int64": "unix", "string": "string"}.get(typed.kind)
+    return {"date": "date", "int64": "unix", "huge": "unix", "string": "string"}.get(typed.kind)
 
 
 def _described(schema: Schema) -> str:

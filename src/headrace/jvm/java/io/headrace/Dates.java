@@ -38,6 +38,13 @@ public final class Dates {
         return date == null ? null : Long.valueOf(date.getTime());
     }
 
+    /** The text of a text's date, by the same format: in the time zone that the text names. */
+    public static UTF8String again(UTF8String text, UTF8String pattern) {
+        SimpleDateFormat formatter = formatter(pattern);
+        Date date = formatter.parse(text.toString(), new ParsePosition(0));
+        return date == null ? null : UTF8String.fromString(formatter.format(date));
+    }
+
     private static SimpleDateFormat formatter(UTF8String pattern) {
         HashMap formats = (HashMap) FORMATS.get();
         if (formats == null) {

@@ -55,6 +55,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_json_text", JsonCast.class, "toText", text);
         define(target, "headrace_date_format", Dates.class, "format", text);
         define(target, "headrace_date_parse", Dates.class, "parse", number);
+        define(target, "headrace_date_again", Dates.class, "again", text);
         define(target, "headrace_parse_long", Numbers.class, "parseLong", number);
         define(target, "headrace_parse_double", Numbers.class, "parseDouble", DataTypes.DoubleType);
         define(target, "headrace_parse_float", Numbers.class, "parseFloat", DataTypes.FloatType);
