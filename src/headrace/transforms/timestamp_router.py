@@ -61,8 +61,8 @@ class TimestampRouter(Transformation):
             context.fail(None, lit(str(error)), "java.lang.IllegalArgumentException")
             return record
         time = call("headrace_date_format", record.timestamp, lit(self.timestamp_format))
-        placeholders = {"${topic}": record.topic, "${timestamp}": time}
-        parts = [
-            placeholders.get(part, lit(part)) for part in re.split(r"(\$\{topic\}|\$\{timestamp\})", self.topic_format) if part
+        pieces = [
+            record.topic if part == "${topic}" else lit(part) for part in re.split(r"(\$\{topic\})", self.topic_format) if part
         ]
-        return replace(record, topic=concat(*parts) if parts else "''")
+        # The topic is put in first: a timestamp is put in where it makes the placeholder for one, too.
+        return replace(record, topic=call("replace", concat(*pieces), lit("${timestamp}"), time) if pieces else "''")
