@@ -74,6 +74,9 @@ class Scope:
         name = self._names.get(expression)
         if name is not None:
             return name
+        opposite = self._names.get(expression[5:-1]) if expression.startswith("(NOT ") else None
+        if opposite is not None:
+            return f"(NOT {opposite})"
         if self._pending and any(used in self._pending for used in _NAME.findall(expression)):
             self._flush()
         name = self._new("h")

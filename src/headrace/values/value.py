@@ -205,12 +205,15 @@ class OpenStruct:
         return replace(self, fields={n: bind_value(v, scope) for n, v in self.fields.items()}, untouched_when=when)
 
     def struct_schema(self) -> Schema | None:
-        """The schema of a struct whose fields each have one type and are always present; None for any other."""
+        """The schema of a struct whose fields each have one type and are always present; None for any other.
+
+        A field of an optional struct type has an alternative for null, whose schema is the same.
+        """
         fields: dict[str, Schema] = {}
         for name, value in self.fields.items():
-            if len(value) != 1 or value[0].when is not None:
-                return None
             typed = value[0].value
+            if present(value) is not None or any(a.value.opened or a.value.schema != typed.schema for a in value[1:]):
+                return None
             inner = typed.opened.struct_schema() if typed.opened else typed.schema
             if inner is None:
                 return None
