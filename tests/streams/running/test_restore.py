@@ -207,6 +207,34 @@ def test_state_without_committed_offsets_is_refused(drive, spark):
         drive(_application(), topics=topics)
 
 
+class Expiring(TopicsInMemory):
+    """Topics of an instance that is killed as it writes to a changelog, and of whose input records are deleted after that."""
+
+    killed, first = False, 0
+
+    def append(self, topic, key, value, timestamp, headers=None) -> None:
+        if self.killed and topic.startswith("app-"):
+            raise Killed
+        super().append(topic, key, value, timestamp, headers)
+
+    def offsets(self, partitions, policy) -> dict[tuple[str, int], int]:
+        return {p: max(offset, self.first if p[0] == "in" else 0) for p, offset in super().offsets(partitions, policy).items()}
+
+
+def test_a_batch_whose_records_are_deleted_after_a_kill_is_not_run_again(drive, spark):
+    builder, topics = StreamsBuilder(), Expiring(spark)
+    builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts"))
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "in", [("a", "1", 1)])
+        topics.killed = True
+        with pytest.raises(Killed):
+            feed(driver, "in", [("a", "2", 2), ("b", "3", 3)])
+    topics.killed, topics.first = False, 3
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "in", [("a", "4", 4)])
+        assert list(driver.store("counts").all()) == [("a", 2)]
+
+
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):
     topics, deleted = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
     with drive(_application(), topics=topics) as driver:

@@ -260,9 +260,10 @@ class StreamTask:
                 f"{partition[0]}-{partition[1]} begins at offset {first}, but has been read up to {self.positions[partition]}: "
                 "the records between them have been deleted."
             )
-            if policy == "none" or partition in self._unfinished or partition in self._pending:
+            if policy == "none" or partition in self._unfinished:
                 raise StreamsError(sentence)
             log.warning("%s It is read on from its %s record.", sentence, policy)
+            self._pending.pop(partition, None)  # the stores are restored without the rows of the interrupted batch
             self.positions |= self.cluster.offsets([partition], policy)
 
     def _commit(self, to: Mapping[Partition, int]) -> None:
