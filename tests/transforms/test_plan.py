@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from headrace.errors import ConfigError
 from headrace.values.scope import FilterLayer, JsonReader
 from tests.transforms.chains import Record, compiled, config, frame, through
 
@@ -185,6 +186,16 @@ def test_fields_of_structs_that_predicates_decide_on_grow_linearly_with_the_chai
     schemas = {"value": [json.dumps(SCHEMA, separators=(", ", ": "))]}
     sizes = {n: sum(map(len, text_of(compiled(repeated_either(n, *predicates), schemas)))) for n in (4, 8, 16)}
     assert sizes[16] - sizes[8] <= 2.3 * (sizes[8] - sizes[4]), sizes
+
+
+def test_predicates_that_could_give_too_many_schemas_are_refused():
+    topics = {f"p{i}": {"type": "TopicNameMatches", "pattern": f"{i}.*"} for i in range(10)}
+    inserts = [{"type": "InsertField$Value", "static.field": name, "static.value": "x", "predicate": name} for name in topics]
+    schemas = {"value": [json.dumps(SCHEMA, separators=(", ", ": "))]}
+    fitting = config(*inserts[:6], predicates=topics, value_converter_schemas_enable="true")
+    assert compiled(fitting, schemas)
+    with pytest.raises(ConfigError, match="more than 128 different schemas"):
+        compiled(config(*inserts, predicates=topics, value_converter_schemas_enable="true"), schemas)
 
 
 def test_ten_transforms_with_five_predicates_are_one_pass(spark, capsys):

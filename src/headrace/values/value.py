@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.errors import ConfigError
 from headrace.values import kinds
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader, Scope
 from headrace.values.sql import NEVER, Sql, all_of, any_of, call, case, kind_in, lit, negated
 
+_MOST_ALTERNATIVES = 128
 DEFAULT_CAPACITY = 16
 """Of Java's HashMap."""
 
@@ -274,7 +276,13 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
             del remaining[both[0]]
             cases.append(both[1])
     cases += [Case(all_of(negated(condition), b.when), b.value) for b in remaining]
-    return combined(_joined(cases))
+    result = combined(_joined(cases))
+    if len(result) > _MOST_ALTERNATIVES:
+        raise ConfigError(
+            f"Transforms with predicates give a value more than {_MOST_ALTERNATIVES} different schemas: each that adds or "
+            "removes fields can double their number. Give several transforms the same predicate."
+        )
+    return result
 
 
 def _joined(cases: list[Case]) -> list[Case]:
