@@ -38,7 +38,7 @@ def test_a_stopped_connector_has_no_tasks(store):
     store.put_connector("c", {})
     store.put_task_configs(("c", [{}, {}]))
     store.put_task_configs(("c", []))
-    store.put_target_state("c", "STOPPED")
+    store.put_target_state("STOPPED", "c")
     assert store.snapshot().task_configs("c") == []
     assert store.snapshot().target_state("c") == "STOPPED"
 
@@ -55,7 +55,7 @@ def test_listeners_hear_of_every_record_in_order(store):
     store.listen(lambda what, name: heard.append((what, name)))
     store.put_connector("c", {}, target_state="STARTED")
     store.put_task_configs(("c", [{}]))
-    store.put_target_state("c", "PAUSED")
+    store.put_target_state("PAUSED", "c")
     store.put_restart_request("c", True, False)
     store.put_logger_level("org.x", "DEBUG")
     store.put_session_key(SessionKey("s", "HmacSHA256", 1))
@@ -99,7 +99,7 @@ def test_another_worker_reads_the_same(logs):
     topic.open(second)
     assert second.snapshot() == first.snapshot()
     assert heard == []  # what was there before, restart requests above all, is history
-    first.put_target_state("c", "STARTED")
+    first.put_target_state("STARTED", "c")
     second.refresh()
     assert heard == [("target-state", "c")]
 
@@ -124,7 +124,7 @@ def test_with_a_fenced_writer_the_leader_writes_in_transactions(logs):
     stores[1].claim_write_privileges()
     with pytest.raises(ConnectError, match=FAILED_WRITE):
         stores[0].put_connector("c", {"by": "zombie"})
-    stores[0].put_target_state("c", "PAUSED")  # any worker may
+    stores[0].put_target_state("PAUSED", "c")  # any worker may
     stores[1].put_task_configs(("c", [{}]))
     stores[0].refresh()
     for store in stores:

@@ -60,7 +60,7 @@ def test_those_that_wait_are_written_together(store: ConfigStore) -> None:
 
 
 def test_what_is_refused_of_one_is_not_of_the_others(store: ConfigStore) -> None:
-    store.put_target_state("c1", "STOPPED")
+    store.put_target_state("STOPPED", "c1")
     asked = Written(store).at_once({name: [{"task": name}] for name in [*NAMES, "unknown"]})
     with pytest.raises(NotFoundError, match="Connector unknown not found"):
         asked["unknown"].result()

@@ -114,11 +114,13 @@ class MemoryHerder:
         self._config(name)
         del self.configs[name], self.states[name]
 
-    def pause(self, name: str) -> None:
-        self._set(name, "PAUSED")
+    def pause(self, *names: str) -> None:
+        for name in names:
+            self._set(name, "PAUSED")
 
-    def resume(self, name: str) -> None:
-        self._set(name, "RUNNING")
+    def resume(self, *names: str) -> None:
+        for name in names:
+            self._set(name, "RUNNING")
 
     def assignment_body(self) -> Json:
         return {"leader": True, "slots": 25, "slot_count": 25, "generation": 1}
@@ -126,8 +128,9 @@ class MemoryHerder:
     def workers(self) -> list[str]:
         return [self.worker_id]
 
-    def stop(self, name: str) -> None:
-        self._set(name, "STOPPED")
+    def stop(self, *names: str) -> None:
+        for name in names:
+            self._set(name, "STOPPED")
 
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
         if name not in self.configs:

@@ -200,10 +200,10 @@ class ChangesSlowly(SourceIsSilent):
         super().__init__()
         self.pausing, self.may_pause = threading.Event(), threading.Event()
 
-    def pause(self, name: str) -> None:
+    def pause(self, *names: str) -> None:
         self.pausing.set()
         self.may_pause.wait(600)
-        super().pause(name)
+        super().pause(*names)
 
 
 def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: Callable[..., Client]):

@@ -123,10 +123,11 @@ class ConfigStore:
             entries.append(TasksCommit(name, len(configs)))
         self._write("task configurations", entries)
 
-    def put_target_state(self, name: str, state: str) -> None:
-        """Write the target state of a connector: STARTED, PAUSED or STOPPED. Any worker may do so."""
-        log.debug("Writing target state %s for connector %s", state, name)
-        self._write("target state", [TargetStateChange(name, TargetState(state))], privileged=False)
+    def put_target_state(self, state: str, *names: str) -> None:
+        """Write the target state of connectors: STARTED, PAUSED or STOPPED. Any worker may do so."""
+        for name in names:
+            log.debug("Writing target state %s for connector %s", state, name)
+        self._write("target state", [TargetStateChange(name, TargetState(state)) for name in names], privileged=False)
 
     def put_restart_request(self, name: str, include_tasks: bool, only_failed: bool) -> None:
         """Write a request to all workers to restart their parts of a connector (KIP-745)."""

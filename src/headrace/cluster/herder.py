@@ -7,7 +7,7 @@ back from there. So a change survives any crash, and a starting worker finds its
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from headrace.cluster import rest_bodies
@@ -211,30 +211,31 @@ class Herder:
             self._config(name)
             self._stores.config.remove_connector(name)
 
-    def pause(self, name: str) -> None:
-        """Pause: connector and tasks stay allocated, nothing is read. Raises NotFoundError."""
-        self._set_target(name, "PAUSED")
+    def pause(self, *names: str) -> None:
+        """Pause: connectors and tasks stay allocated, nothing is read. Raises NotFoundError, before any of them is paused."""
+        self._set_target("PAUSED", names)
 
-    def resume(self, name: str) -> None:
-        """Resume after a pause or stop. Raises NotFoundError."""
-        self._set_target(name, "STARTED")
+    def resume(self, *names: str) -> None:
+        """Resume after a pause or stop. Raises NotFoundError, before any of them is resumed."""
+        self._set_target("STARTED", names)
 
-    def stop(self, name: str) -> None:
-        """Stop: tasks are removed; configuration and offsets stay (KIP-875). Raises NotFoundError."""
+    def stop(self, *names: str) -> None:
+        """Stop: tasks are removed; configuration and offsets stay (KIP-875). Raises NotFoundError, before any is stopped."""
         self.leader.require()
         with self.leader.changing:
-            self._require_exists(name)
-            self._stores.config.put_task_configs((name, []))
-            self._stores.config.put_target_state(name, "STOPPED")
+            self._require_exist(names)
+            self._stores.config.put_task_configs(*((name, []) for name in names))
+            self._stores.config.put_target_state("STOPPED", *names)
 
-    def _set_target(self, name: str, target: str) -> None:
+    def _set_target(self, target: str, names: Sequence[str]) -> None:
         with self.leader.changing:
-            self._require_exists(name)
-            self._stores.config.put_target_state(name, target)
+            self._require_exist(names)
+            self._stores.config.put_target_state(target, *names)
 
-    def _require_exists(self, name: str) -> None:
-        if name not in self._stores.config.snapshot().connectors:
-            raise NotFoundError(f"Unknown connector {name}")
+    def _require_exist(self, names: Iterable[str]) -> None:
+        connectors = self._stores.config.snapshot().connectors
+        if missing := [name for name in names if name not in connectors]:
+            raise NotFoundError(f"Unknown connector {missing[0]}")
 
     # ------------------------------------------------------------------------------------------------- restarting
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:

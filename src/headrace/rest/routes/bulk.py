@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -12,12 +12,16 @@ from headrace.errors import BadRequestError, ConnectError, ElsewhereError, Headr
 from headrace.rest import body, responses
 from headrace.rest.resource import OwnJsonBody, Resource
 
-Action = Callable[[Herder, str], Any]
+Action = Callable[..., Any]
 
+_TOGETHER: Mapping[str, Action] = {
+    "pause": lambda herder, *names: herder.pause(*names),
+    "resume": lambda herder, *names: herder.resume(*names),
+    "stop": lambda herder, *names: herder.stop(*names),
+}
+"""What is done with all connectors at once: with one write to the config topic."""
 ACTIONS: Mapping[str, Action] = {
-    "pause": lambda herder, name: herder.pause(name),
-    "resume": lambda herder, name: herder.resume(name),
-    "stop": lambda herder, name: herder.stop(name),
+    **_TOGETHER,
     "restart-failed": lambda herder, name: herder.restart(name, True, True),
     "restart": lambda herder, name: herder.restart(name, True, False),
 }
@@ -30,17 +34,22 @@ resource = Resource("actions")
 def act_on_many(herder: Herder, entity: OwnJsonBody) -> Response:
     """Pause, resume, stop or restart connectors; of each it is said whether it was done, and why not."""
     action, names = _read(entity)
-    return responses.ok({"action": action, "connectors": [_act(herder, ACTIONS[action], name) for name in names]})
+    together = {*names} & {*herder.connectors()} if action in _TOGETHER else set()
+    groups = [[name for name in names if name in together], *([name] for name in names if name not in together)]
+    results = {name: result for group in groups if group for name, result in _act(herder, ACTIONS[action], group).items()}
+    return responses.ok({"action": action, "connectors": [results[name] for name in names]})
 
 
-def _act(herder: Herder, action: Action, name: str) -> dict[str, Any]:
+def _act(herder: Herder, action: Action, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The result of each connector."""
+    done, message = True, None
     try:
-        action(herder, name)
+        action(herder, *names)
     except ElsewhereError:  # this worker does not lead: the leader is to do it all
         raise
     except HeadraceError as error:
-        return {"name": name, "done": False, "message": str(error)}
-    return {"name": name, "done": True, "message": None}
+        done, message = False, str(error)
+    return {name: {"name": name, "done": done, "message": message} for name in names}
 
 
 def _read(entity: body.Tree) -> tuple[str, list[str]]:
