@@ -17,7 +17,7 @@ from headrace.kafka.failures import timed_out
 
 log = structlog.get_logger(__name__)
 
-_POLL_S = 0.2  # how long stop() may have to wait; records end the poll at once
+_POLL_S = 0.5  # how long stop() may have to wait; records end the poll at once
 _BATCH = 1000
 _RECENT = 1000  # records of a partition that are remembered: more than are read between a write and the question for it
 
