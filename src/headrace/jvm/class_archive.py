@@ -29,7 +29,8 @@ def archive(of: Of) -> Path:
     wheel_jars = sorted(wheel_jar("ivy").parent.glob("*.jar"))
     class_path = jars("broker") if of == "broker" else [*compiler_jars(), *driver_jars(), *wheel_jars]
     stats = [(jar, jar.stat()) for jar in class_path]
-    compared = [find_java().build, *(f"{jar} {stat.st_size} {stat.st_mtime_ns}" for jar, stat in stats)]
+    # Whole seconds, as Java compares them: the layers of an image that was pushed have no fractions.
+    compared = [find_java().build, *(f"{jar} {stat.st_size} {int(stat.st_mtime)}" for jar, stat in stats)]
     digest = hashlib.sha256("\n".join(compared).encode()).hexdigest()[:12]
     return home() / "archives" / f"{of}-{digest}.jsa"
 
