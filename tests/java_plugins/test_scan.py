@@ -52,6 +52,21 @@ def test_an_unchanged_path_is_not_scanned_again(plugin_path: Path, monkeypatch: 
     assert scan([str(plugin_path)], "SERVICE_LOAD") == first
 
 
+def test_a_path_is_scanned_once_by_a_process_whose_cache_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "plugins" / "vault").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "plugins").touch()  # root, too, can make no directory of it
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
+    scans: list[object] = []
+    nothing = {"plugins": [], "locations": {}, "problems": [{"location": "vault", "text": "is empty"}]}
+    monkeypatch.setattr(plugin_scan, "connect_classpath", lambda progress: [Path("host-1")])
+    monkeypatch.setattr(plugin_scan, "ask_in_own_jvm", lambda requests: scans.append(requests) or nothing)
+    assert [str(problem) for problem in scan([str(tmp_path / "plugins")], "hybrid_warn").problems] == [
+        "Plugin location vault: is empty."
+    ]
+    assert len(scan([str(tmp_path / "plugins")], "hybrid_warn").problems) == len(scans) == 1
+
+
 def test_classes_without_a_manifest_are_found_by_looking_into_all_and_refused_by_hybrid_fail(plugin_path: Path, tmp_path: Path):
     shutil.copytree(plugin_path / "counting-1", tmp_path / "plugins" / "counting")
     jar = tmp_path / "plugins" / "counting" / "counting.jar"

@@ -24,7 +24,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 from headrace.errors import SetupError
 from headrace.jvm.java import find_java
@@ -199,8 +199,7 @@ def claimed(target: Path, progress: Progress | None) -> Iterator[Path | None]:
     """
     partial = target.with_name(target.name + ".partial")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = (target.parent / ".lock").open("w")
+        lock = _lock_file(target)
     except OSError as error:
         raise SetupError(
             f"The cache directory {home()} cannot be written ({error.strerror}); set HEADRACE_HOME to one that can."
@@ -217,6 +216,20 @@ def claimed(target: Path, progress: Progress | None) -> Iterator[Path | None]:
         shutil.rmtree(partial, ignore_errors=True)  # of a run that was killed
         yield partial
         partial.rename(target)
+
+
+def can_keep(target: Path) -> bool:
+    """Whether `claimed` can make this file or directory; false with a cache that is read-only, as in an image."""
+    try:
+        _lock_file(target).close()
+    except OSError:
+        return False
+    return True
+
+
+def _lock_file(target: Path) -> TextIO:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return (target.parent / ".lock").open("w")
 
 
 def _digest(files: list[Path]) -> str:

@@ -1,7 +1,8 @@
 """Kafka Connect's plugins in the locations of `plugin.path` (KIP-898): scanned once by a separate JVM, and cached.
 
 The result is kept in `$HEADRACE_HOME/plugins`, under a name that depends on every file of every location (size and modification
-time), the discovery mode and headrace's version. A worker without `plugin.path` fetches and starts nothing.
+time), the discovery mode and headrace's version; where that cannot be written, as in a container, each process scans for itself.
+A worker without `plugin.path` fetches and starts nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import structlog
 
 from headrace.errors import ConnectError, SetupError
-from headrace.jvm.jars import Progress, claimed, connect_classpath, home, wheel_jar
+from headrace.jvm.jars import Progress, can_keep, claimed, connect_classpath, home, wheel_jar
 from headrace.jvm.java import find_java
 
 log = structlog.get_logger(__name__)
@@ -29,6 +30,8 @@ _LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-1.2-api")
 """What plugins may log with and not bring: a worker of Kafka Connect has it."""
 _LIMIT_S = 900
 """Time-out of a scan: reading every class of large archives takes minutes on a busy machine."""
+_NOT_KEPT: dict[str, dict[str, Any]] = {}
+"""The scans of this process for which there is no cache: a worker asks twice, for its config providers first."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,18 @@ def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: 
 
 def _cached(location_paths: Sequence[Path], discovery: str, progress: Progress | None) -> dict[str, Any]:
     host = connect_classpath(progress)[-1].name
-    file_states = [f"{file} {status.st_size} {status.st_mtime_ns}" for place in location_paths for file, status in _files(place)]
+    # Whole seconds: the layers of an image that was pushed have no fractions, and the scan of its build is to be found there.
+    file_states = [
+        f"{file} {status.st_size} {int(status.st_mtime)}" for place in location_paths for file, status in _files(place)
+    ]
     digest = hashlib.sha256("\0".join([host, discovery, *map(str, location_paths), *file_states]).encode()).hexdigest()[:16]
     target = home() / "plugins" / f"{digest}.json"
     if not target.is_file():
+        if not can_keep(target):
+            if target.name not in _NOT_KEPT:
+                log.info("plugins.scan.not-kept", directory=str(target.parent), meaning="each start scans plugin.path")
+                _NOT_KEPT[target.name] = _scan_in_jvm(location_paths, discovery)
+            return _NOT_KEPT[target.name]
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("looking for plugins")
