@@ -19,8 +19,6 @@ from headrace.cluster.standalone.connector_files import connector_config
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
-from headrace.config.providers import configured_resolver
-from headrace.config.redaction import concealed
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.lineage.emitter import lineage_emitter
@@ -29,10 +27,10 @@ from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime import spark_start
 from headrace.runtime.distributed_config import DistributedConfig
-from headrace.runtime.java_plugins import install, install_config_providers
+from headrace.runtime.java_plugins import install_for_worker
 from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
-from headrace.runtime.worker_config import WorkerConfig, spark_settings
+from headrace.runtime.worker_config import WorkerConfig
 from headrace.signals import stop_on_signals
 from headrace.spark.session import session
 
@@ -51,7 +49,7 @@ def run_distributed(
     props: the worker's properties; ready: called with the REST address once the worker takes requests; starts_spark: at once,
     else with the first task. Raises a HeadraceError if it cannot start, or is thrown out of its group.
     """
-    _install_plugins(props)
+    install_for_worker(props)
     config = _with_port(DistributedConfig(props))
     if starts_spark:
         spark_start.start(config.spark_conf())
@@ -78,7 +76,7 @@ def run_standalone(
     props: Mapping[str, str], files: Sequence[Path], ready: Ready | None = None, stop: threading.Event | None = None
 ) -> None:
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
-    _install_plugins(props)
+    install_for_worker(props)
     config = StandaloneConfig(props)
     spark_start.start(config.spark_conf())
     connectors = [connector_config(file) for file in files]
@@ -89,14 +87,6 @@ def run_standalone(
         ProcessStart(connectors, ready, stop or threading.Event()),
         WorkerClient(),
     )
-
-
-def _install_plugins(props: Mapping[str, str]) -> None:
-    """Make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
-    install_config_providers(props)
-    with concealed():
-        resolved = configured_resolver(props).resolve(props).props
-    install(resolved, partial(session, spark_settings(resolved)))
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from headrace import plugins
 from headrace.cli.plugins.add import add
 from headrace.jvm.jars import classpath, wheel_jar
 from headrace.jvm.java import find_java
+from headrace.spark import plugin_scan
 
 SOURCES = Path(__file__).with_name("java")
 COUNTING = "org.example.CountingSourceConnector"
@@ -97,3 +103,19 @@ def plugin_path(directory: Path) -> Path:
     add([MONGODB], path)
     add(["org.apache.kafka:connect-mirror:4.3.0", "org.apache.kafka:connect-mirror-client:4.3.0"], path)
     return path
+
+
+@contextmanager
+def scanned(monkeypatch: pytest.MonkeyPatch, directory: Path, class_name: str, kind: str) -> Iterator[str]:
+    """Gives a `plugin.path` in this directory of which the scan, which would be Java's, has found this class."""
+    location = directory / "plugins" / "its"
+    location.mkdir(parents=True)
+    plugin = {"class": class_name, "type": kind, "version": "1.0", "location": f"file:{location}/", "path": str(location)}
+    plugin |= {"aliases": [class_name.rpartition(".")[2], class_name.rpartition(".")[2]], "manifest": True}
+    found = {"plugins": [plugin], "locations": {f"file:{location}/": []}, "problems": []}
+    monkeypatch.setattr(plugin_scan, "connect_classpath", lambda progress: [directory / "host.jar"])
+    monkeypatch.setattr(plugin_scan, "ask_in_own_jvm", lambda requests: json.loads(json.dumps(found)))
+    monkeypatch.setenv("HEADRACE_HOME", str(directory / "home"))
+    before = plugins.java_plugins()
+    yield str(location.parent)
+    plugins.set_java_plugins(before)

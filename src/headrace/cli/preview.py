@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ import typer
 from headrace.errors import BadRequestError, ConfigError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headrace.runtime.worker_config import WorkerConfig
 
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -34,7 +37,8 @@ Live = Annotated[
 WorkerFile = Annotated[
     Path | None,
     typer.Option("--worker", metavar="FILE", exists=True, dir_okay=False, readable=True,
-                 help="A worker.properties file: its converters are the defaults, and its cluster is asked which topics exist."),
+                 help="A worker.properties file: its converters are the defaults, plugins on its plugin.path are found, and its "
+                      "cluster is asked which topics exist."),
 ]  # fmt: skip
 
 
@@ -58,36 +62,46 @@ def preview(
     from headrace.preview.run import prepare
     from headrace.preview.show import show
     from headrace.runtime import logs
-    from headrace.spark.session import session
+    from headrace.runtime.worker_config import spark_settings
 
     logs.configure()
-    settings = default_worker(worker)
+    settings = default_worker(worker, lambda props: preview_session(spark_settings(props)))
     prepared = prepare(connector_settings(config), settings)
     if records is not None:
         raw = sys.stdin.buffer.read() if str(records) == "-" else records.read_bytes()
         records_read = _naming_file(records, lambda: from_lines(raw, prepared.topic))
     else:
         records_read = prepared.live(live or 1)
-    # Constants are evaluated without compiling anything, which is the quickest for a few records.
-    spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **_spark(settings)})
-    result = prepared.run(spark, records_read, describe_topics=worker is not None)
+    result = prepared.run(preview_session(settings.spark_conf()), records_read, describe_topics=worker is not None)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
         show(result, Console())
 
 
-def default_worker(file: Path | None) -> WorkerConfig:
-    """The worker whose converters are the defaults: that of a file, or one with JsonConverter. Raises ConfigError."""
+def default_worker(file: Path | None, spark: Callable[[Mapping[str, str]], SparkSession]) -> WorkerConfig:
+    """The worker whose converters are the defaults: that of a file, or one with JsonConverter. Raises ConfigError.
+
+    The plugins on the file's `plugin.path` are made known; spark: the session that they run in, by the worker's properties.
+    """
     from headrace.config import load_properties
+    from headrace.runtime.java_plugins import install_for_worker
     from headrace.runtime.standalone_config import read_worker_config
     from headrace.runtime.worker_config import WorkerConfig
 
-    return WorkerConfig(_WORKER) if file is None else read_worker_config(load_properties(file))
+    if file is None:
+        return WorkerConfig(_WORKER)
+    props = load_properties(file)
+    install_for_worker(props, spark)
+    return read_worker_config(props)
 
 
-def _spark(settings: Any) -> dict[str, str]:
-    return {k: v for k, v in settings.spark_conf().items() if k in settings.originals}
+def preview_session(conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The Spark session of previews, with these settings in place of the defaults."""
+    from headrace.spark.session import session
+
+    # Constants are evaluated without compiling anything, which is the quickest for a few records.
+    return session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **(conf or {})})
 
 
 def _naming_file(file: Path, read: Any) -> Any:

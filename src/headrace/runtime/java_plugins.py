@@ -9,6 +9,8 @@ import structlog
 
 from headrace import plugins
 from headrace.config import parse_list
+from headrace.config.providers import configured_resolver
+from headrace.config.redaction import concealed
 from headrace.connect_config.shadowing import in_host
 from headrace.connect_config.versions import by_version
 from headrace.connectors.java.connector import JavaSinkConnector, JavaSourceConnector
@@ -16,7 +18,7 @@ from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.predicates.java import JavaPredicate
-from headrace.runtime.worker_config import WorkerConfig
+from headrace.runtime.worker_config import WorkerConfig, spark_settings
 from headrace.spark import plugin_scan
 from headrace.spark.config_provider import JavaConfigProvider
 from headrace.spark.connect_host import ConnectHost
@@ -43,6 +45,22 @@ _TASK_SETTINGS = (
     "offset.flush.interval.ms", "offset.flush.timeout.ms", "topic.creation.enable", "topic.tracking.enable",
     "metrics.num.samples", "metrics.sample.window.ms", "metrics.recording.level",
 )  # fmt: skip
+
+
+def install_for_worker(
+    props: Mapping[str, str], spark: Callable[[Mapping[str, str]], SparkSession] = lambda props: session(spark_settings(props))
+) -> None:
+    """Make the plugins of a worker's `plugin.path` known, before anything of its configuration names one.
+
+    props: as they stand in the file; spark: returns the session in whose JVM the plugins run, by the properties without
+    placeholders; not called here. Raises as `install`, and ConfigError for a placeholder without a value.
+    """
+    if not props.get("plugin.path"):
+        return
+    install_config_providers(props)
+    with concealed():
+        resolved = configured_resolver(props).resolve(props).props
+    install(resolved, lambda: spark(resolved))
 
 
 def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None:

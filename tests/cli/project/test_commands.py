@@ -81,7 +81,7 @@ def test_the_tests_of_the_example_pass_and_a_wrong_one_says_what_differs(example
     env = environment(example, None)
     config = connectors(example, env)["orders"].config
     (good,) = chain_tests(example)
-    worker = default_worker(None)
+    worker = default_worker(None, lambda _: spark)
     assert chains.run(good, config, worker, spark) == []
     wrong = ChainTest(good.file, "orders", good.records, [{"topic": "orders", "value": {"id": 1, "card": "4111"}}])
     assert chains.run(wrong, config, worker, spark) == [

@@ -159,18 +159,17 @@ def _changes(target: Path, env: folder.Environment) -> dict[str, PlannedChanges]
 @group.command()
 def test(target: Folder = Path(), env: Env = None) -> None:
     """Run the tests of chains: records in, records out, by preview; nothing is asked of a cluster. Exit status 1 if one fails."""
-    from headrace.cli.preview import default_worker
+    from headrace.cli.preview import default_worker, preview_session
     from headrace.cli.project import chains
     from headrace.runtime import logs
-    from headrace.spark.session import session
 
     chosen = folder.environment(target, env)
     tests = folder.chain_tests(target)
     if not tests:
         raise SetupError(f"{target / 'tests'} has no test; a test is a file NAME.json.")
     logs.configure(level="WARNING")
-    connectors, worker = folder.connectors(target, chosen), default_worker(chosen.worker)
-    spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN"})
+    connectors, worker = folder.connectors(target, chosen), default_worker(chosen.worker, lambda _: preview_session())
+    spark = preview_session()
     failed = 0
     for test in tests:
         if test.connector not in connectors:

@@ -2,7 +2,7 @@
 
 [environments.dev]
 url = "http://localhost:8083"       the REST API of any worker
-worker = "worker.properties"        for tests: whose converters are the defaults; may be left out
+worker = "worker.properties"        for tests: converters, plugin.path; may be left out
 [environments.dev.values]
 kafka = "localhost:9092"            stands where a setting of a connector has {{kafka}}
 [environments.dev.kafka]

@@ -1,0 +1,25 @@
+"""The worker file of previews and of tests of chains: its converters are found on `plugin.path`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace import plugins
+from headrace.cli.preview import default_worker
+from headrace.plugins import Kind
+from tests.java_plugins.archives import scanned
+from tests.process import worker_properties
+
+THRIFT = "com.x.ThriftConverter"
+
+
+def test_a_converter_in_java_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scanned(monkeypatch, tmp_path, THRIFT, "converter") as path:
+        props = worker_properties("previews", "http://127.0.0.1:0") | {"bootstrap.servers": "localhost:9092"}
+        props |= {"plugin.path": path, "key.converter": THRIFT}
+        file = tmp_path / "worker.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
+        assert default_worker(file, lambda _: pytest.fail("no Spark")).key_converter == THRIFT
+        assert plugins.find(THRIFT, Kind.CONVERTER) in plugins.java_plugins()
