@@ -23,9 +23,9 @@ def examine(
     nothing: topics are neither created nor written.
     """
     yield from machine.versions()
-    yield machine.java()
-    yield from machine.jars(props)
-    config, findings = worker_file.read(props)
+    needed_by_plugins = [machine.java(), *machine.jars(props)]
+    yield from needed_by_plugins
+    config, findings = worker_file.read(props, scans=worst(needed_by_plugins) is Severity.OK)
     yield from findings
     if config is None:
         return

@@ -1,12 +1,14 @@
-"""Checks of a worker file: whether it is valid, has mistyped settings, or leaves the REST API unprotected."""
+"""Checks of a worker file: whether it is valid, has mistyped settings, or something with which no worker starts."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
+from headrace.doctor import start_settings
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import HeadraceError
+from headrace.runtime.java_plugins import install_for_worker
 from headrace.runtime.standalone_config import read_worker_config, worker_config_class
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -14,15 +16,21 @@ _SIMILAR = 0.85
 """The similarity with which an unknown setting counts as mistyped; other unknown settings belong to plugins."""
 
 
-def read(props: Mapping[str, str]) -> tuple[WorkerConfig | None, list[Finding]]:
-    """The configuration, None if it is invalid, and the findings."""
+def read(props: Mapping[str, str], scans: bool = True) -> tuple[WorkerConfig | None, list[Finding]]:
+    """The configuration, None if it is invalid, and the findings.
+
+    scans: whether the classes on `plugin.path`, which the file may name, can be found: the jars for it are there.
+    """
+    remedy = "correct it in the worker file"
+    if props.get("plugin.path") and not scans:
+        remedy = f"{remedy}; a class on plugin.path is found once Java and the jars are there"
     try:
+        if scans:
+            install_for_worker(props)
         config = read_worker_config(props)
     except HeadraceError as error:
-        return None, [
-            wrong("config", sentence.rstrip("."), "correct it in the worker file") for sentence in _errors(props, error)
-        ]
-    findings = [*_mistyped(config), *_open_to_network(config)]
+        return None, [wrong("config", sentence.rstrip("."), remedy) for sentence in _errors(props, error)]
+    findings = list(dict.fromkeys([*_mistyped(config), *start_settings.problems(config)]))
     return config, findings or [ok("config", "the worker file can be read")]
 
 
@@ -39,14 +47,3 @@ def _mistyped(config: WorkerConfig) -> Iterator[Finding]:
         similar = difflib.get_close_matches(key, known_settings, 1, _SIMILAR)
         if similar and similar[0] not in config.originals:
             yield warning("config", f"nothing reads the setting '{key}'", f"write '{similar[0]}' if that is meant")
-
-
-def _open_to_network(config: WorkerConfig) -> Iterator[Finding]:
-    reachable = [listener for listener in config.listening() if listener.host not in ("localhost", "127.0.0.1", "::1")]
-    protected = config.rest_authentication == "basic" or config.rest_extensions or config.ssl_client_auth == "required"
-    if reachable and not protected:
-        yield warning(
-            "config",
-            "the REST API listens beyond this machine without authentication",
-            "set rest.authentication=basic, or keep the network closed",
-        )

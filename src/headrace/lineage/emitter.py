@@ -140,6 +140,18 @@ def lineage_emitter(herder: Herder, config: WorkerConfig, reports: StreamsReport
 
     reports: of the streams applications that report to this worker.
     """
+    if (read := lineage_client(config)) is None:
+        return None
+    settings, client = read
+    jobs = (ConnectorJobs(herder, ",".join(config.bootstrap_servers)), ApplicationJobs(reports))
+    return LineageEmitter(jobs, settings, client)
+
+
+def lineage_client(config: WorkerConfig) -> tuple[JobSettings, OpenLineageClient] | None:
+    """What a worker's configuration says of its jobs and where events go, None if it does not enable them.
+
+    Raises SetupError, ConfigError.
+    """
     if not config.openlineage_enabled:
         return None
     try:
@@ -158,8 +170,7 @@ def lineage_emitter(herder: Herder, config: WorkerConfig, reports: StreamsReport
         client = OpenLineageClient(config=_settings(config.openlineage_file))
     except Exception as error:
         raise ConfigError(f"openlineage.integration.config.file.path: the client cannot be made: {error}") from error
-    jobs = (ConnectorJobs(herder, ",".join(config.bootstrap_servers)), ApplicationJobs(reports))
-    return LineageEmitter(jobs, settings, client)
+    return settings, client
 
 
 def _pairs(option: str, texts: Sequence[str], form: str) -> Sequence[tuple[str, str]]:

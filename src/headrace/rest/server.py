@@ -75,8 +75,8 @@ class RestServer:
         self._sampler.start()
         logs.SERVER.info("REST interface listens at %s", ", ".join(self.urls))
         for service in (*self._main, *self._admin):
-            if (warning := exposure(service.url, service.addresses, service.tls, access(self._config) is not None)) is not None:
-                logs.SERVER.warning("%s", warning)
+            if (exposed := exposure(service.url, service.addresses, service.tls, access(self._config) is not None)) is not None:
+                logs.SERVER.warning("%s: %s.", *exposed)
 
     def stop(self) -> None:
         """Stop accepting, let running requests finish for a few seconds, and end. Harmless if not started."""
@@ -186,20 +186,21 @@ class _Uvicorn(uvicorn.Server):
             self._wake()
 
 
-def exposure(url: str, addresses: Sequence[str], context: ssl.SSLContext | None, authenticated: bool) -> str | None:
+def exposure(url: str, addresses: Sequence[str], context: ssl.SSLContext | None, authenticated: bool) -> tuple[str, str] | None:
     """What to warn of: a listener beyond loopback that asks nobody who they are, or sends passwords in the clear; else None.
 
-    addresses: that are listened on; context: of TLS; authenticated: whether users have to say who they are.
+    addresses: that are listened on; context: of TLS; authenticated: whether users have to say who they are. Returns the problem
+    and the remedy.
     """
     if all(ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in addresses):
         return None
     if not authenticated and (context is None or context.verify_mode != ssl.CERT_REQUIRED):
         return (
-            f"ANYBODY WHO REACHES {url} MAY CHANGE EVERY CONNECTOR and read its configuration: nobody is asked who they are. Set "
-            "rest.authentication=basic and rest.authentication.users.file, or listen on 127.0.0.1 only (docs/security.md)."
+            f"ANYBODY WHO REACHES {url} MAY CHANGE EVERY CONNECTOR and read its configuration, as nobody is asked who they are",
+            "set rest.authentication=basic and rest.authentication.users.file, or listen on 127.0.0.1 only (docs/security.md)",
         )
     if authenticated and context is None:
-        return f"Passwords cross the network in the clear at {url}: use an https:// listener (docs/security.md)."
+        return f"Passwords cross the network in the clear at {url}", "use an https:// listener (docs/security.md)"
     return None
 
 
