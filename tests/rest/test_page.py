@@ -620,6 +620,31 @@ def test_one_action_on_many_says_of_each_whether_it_was_done(call: Client, herde
     assert call("POST", "/headrace/connectors/actions", {"action": "stop", "connectors": []}).status == 400
 
 
+class HalfFailedHerder(KnowingHerder):
+    """Its connectors are paused, and their tasks have failed."""
+
+    def status(self, name: str, *, own: bool = False) -> Any:
+        status = super().status(name, own=own)
+        tasks = [{**task, "state": "FAILED", "trace": "x.Y: It broke."} for task in status["tasks"]]
+        return {**status, "connector": {**status["connector"], "state": "PAUSED"}, "tasks": tasks}
+
+
+def test_a_paused_connector_whose_task_has_failed_is_shown_as_both_and_can_be_resumed():
+    herder = HalfFailedHerder()
+    herder.create("c", dict(CONFIG))
+    server = RestServer(cast(Herder, herder), worker_config())
+    server.start()
+    try:
+        page = Page(Client(server.urls[0]))
+        for path in ("/ui", "/ui/connector?name=c", "/ui?state=PAUSED", "/ui?state=FAILED"):
+            assert re.findall(r'class="pill is-(\w+)"', page.get(path).text)[:2] == ["failed", "paused"]
+        offered = re.findall(r'name="action" value="([\w-]+)"', page.get("/ui/connector?name=c").text)
+        assert offered == ["restart-failed", "restart", "resume", "stop", "delete"]
+        assert 'name="name" value="c"' in page.post("/ui/confirm", action="resume", name="c").text
+    finally:
+        server.stop()
+
+
 def test_a_line_ends_now_and_is_interrupted_where_nothing_is_known():
     assert line([2, 4], 100, 12, most=5) == "M74.0,6.0H75.0L100.0,1.0"
     assert line([None, 3, None, 3], 90, 12) == "M29.0,1.0H30.0M89.0,1.0H90.0"

@@ -38,6 +38,8 @@ class OverviewRow:
     connector_class: str
     state: str
     """State of the connector; FAILED if it, or any of its tasks, has failed."""
+    connector_state: str
+    """State of the connector without its tasks: one that is paused stays so when a task has failed."""
     worker_id: str
     workers: Sequence[str]
     """Of the connector and its tasks."""
@@ -55,6 +57,12 @@ class OverviewRow:
     rates: Sequence[float]
     """The last minutes, oldest first."""
     topics: Sequence[str]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """What it is in: its state, and also PAUSED or STOPPED where it has failed besides."""
+        also = self.connector_state in (PAUSED, STOPPED) and self.connector_state != self.state
+        return (self.state, self.connector_state) if also else (self.state,)
 
 
 @dataclass(frozen=True)
@@ -103,8 +111,9 @@ class Snapshot:
         }
 
     def states(self) -> dict[str, int]:
-        """How many connectors are in each state, worst first."""
-        return dict(sorted(Counter(row.state for row in self.rows).items(), key=lambda entry: _rank(entry[0])))
+        """How many connectors are in each state, worst first; one that is paused and has failed is in both."""
+        counted = Counter(state for row in self.rows for state in row.states)
+        return dict(sorted(counted.items(), key=lambda entry: _rank(entry[0])))
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,7 @@ class OverviewQuery:
         return sorted(sorted(chosen, key=lambda row: row.name), key=key, reverse=self.sort.startswith("-"))
 
     def _fits(self, row: OverviewRow, text: str) -> bool:
-        if row.state != (self.state.upper() or row.state) or row.type != (self.type or row.type):
+        if (self.state.upper() or row.state) not in row.states or row.type != (self.type or row.type):
             return False
         return not text or any(
             text in part.lower() for part in (row.name, row.connector_class, row.problem, *row.topics, *row.workers)
@@ -239,6 +248,7 @@ def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: Conn
         type=info.type,
         connector_class=info.config.get("connector.class") or "",
         state=FAILED if any(part["state"] == FAILED for part in parts) else state,
+        connector_state=state,
         worker_id=parts[0]["worker_id"] if parts else "",
         workers=sorted({part["worker_id"] for part in parts}),
         tasks=len(tasks),

@@ -198,7 +198,7 @@ SCHEMAS: dict[str, Schema] = {
         "matching": _INT, "page": _INT, "pages": _INT,
         "connectors": _list(_object({
             "name": _TEXT, "type": _KIND, "connector_class": _TEXT, "state": _one_of(STATES), "worker_id": _TEXT,
-            "workers": _list(_TEXT), "tasks": _INT, "running": _INT, "failed": _INT,
+            "connector_state": _one_of(STATES), "workers": _list(_TEXT), "tasks": _INT, "running": _INT, "failed": _INT,
             "problem": {**_TEXT, "description": "The first sentence of what went wrong; empty if nothing did."},
             "lag": {**_INT_OR_NULL, "description": "Records; null where no task can tell."}, "freshness_ms": _FRESHNESS,
             "age_ms": {**_NUMBER_OR_NULL, "description": "The greatest age of a record that was copied in the last batches."},

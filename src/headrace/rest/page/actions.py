@@ -36,9 +36,9 @@ def confirm(call: Call) -> Response:
 
 def _hits(action: str, row: OverviewRow) -> bool:
     return {
-        "pause": row.state not in (PAUSED, STOPPED),
-        "resume": row.state in (PAUSED, STOPPED),
-        "stop": row.state != STOPPED,
+        "pause": row.connector_state not in (PAUSED, STOPPED),
+        "resume": row.connector_state in (PAUSED, STOPPED),
+        "stop": row.connector_state != STOPPED,
         "restart-failed": row.state == FAILED,
     }.get(action, True)
 
