@@ -67,6 +67,7 @@ def test_values_of_the_environment_are_in_the_connectors_and_placeholders_of_pro
         ('[environments.dev]\nurl = "u"\nkafka = "localhost:9092"\n', None, "`kafka` has to be a table [environments.dev.kafka]"),
         ('[environments.dev]\nurl = "u"\n[environments.dev.kafka]\na.b = 2026-01-01\n', None, "a.b is a date of TOML"),
         ('[environments.dev]\nurl = "u"\nworker = 1\n', None, "`worker` has to be a text"),
+        ('[environments.dev]\nurl = "http://{{user}}@w:1"\n', None, "url has {{user}}, which has no value"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_one_sentence(toml: str, name: str | None, sentence: str, tmp_path: Path) -> None:
@@ -186,3 +187,19 @@ def test_client_settings_have_their_secrets_from_config_providers(tmp_path: Path
 def test_a_project_with_topics_has_to_say_where_they_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"add \[environments.dev.kafka\] with bootstrap.servers"):
         environment(project(tmp_path, DEV), None).client_settings()
+
+
+def test_the_address_of_a_worker_has_values_and_a_password_of_a_provider(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=a/b@c:d\n")
+    url = f'url = "https://{{{{user}}}}:${{file:{tmp_path}/secrets:password}}@w:1"\n'
+    toml = f'[environments.dev]\n{url}[environments.dev.values]\nuser = "anna"\n[environments.dev.kafka]\n'
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    env = environment(
+        project(tmp_path / "a", f'{toml}"config.providers" = "file"\n"config.providers.file.class" = "{provider}"\n'), None
+    )
+    assert env.worker_url() == "https://anna:a%2Fb%40c%3Ad@w:1"
+    with pytest.raises(
+        ConfigError, match=r"The url of environment dev has \$\{file:.*, which no config provider has a value for"
+    ):
+        environment(project(tmp_path / "b", toml), None).worker_url()
+    assert environment(project(tmp_path / "c", DEV), None).worker_url() == "http://w:1"

@@ -69,7 +69,7 @@ def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
     _topics(target, env, drift)
     _applications(target, env, drift)
     if connectors := folder.connectors(target, env):
-        client = options.connect(env.url)
+        client = options.connect(env.worker_url())
         drift.connectors = [diff for diff in differences(client, connectors) if diff.action is not Action.KEEP]
         for name in sorted(connectors.keys() - {diff.name for diff in drift.connectors if diff.action is Action.CREATE}):
             try:

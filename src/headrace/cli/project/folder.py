@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from headrace.cli.connectors.files import ConnectorFile, read_all
 from headrace.config import load_properties
@@ -38,6 +39,8 @@ from headrace.errors import ConfigError
 FILE = "project.toml"
 _PLACE = re.compile(r"\{\{\s*([^{}]*[^{}\s])\s*\}\}")
 """The place of a value: with any name, so that a mistyped one is a name without a value, and no text for a worker."""
+_PROVIDED = re.compile(r"\$\{[^}]*\}")
+"""A placeholder of a config provider."""
 TOPICS = "topics.toml"
 _MEMBERS = {"url", "worker", "values", "kafka"}
 _OF_APPLICATION = {"app", "config"}
@@ -51,11 +54,32 @@ class Environment:
 
     name: str
     url: str
+    """The REST API of any worker; without the values of config providers."""
     values: Mapping[str, str]
     worker: Path | None = None
     """A worker file, whose converters are the defaults in tests."""
     kafka: Mapping[str, str] = field(default_factory=dict)
     """Client settings of the cluster of topics and streams applications, config providers among them; without their values."""
+
+    def worker_url(self) -> str:
+        """`url` with the values of the providers that `kafka` names. Raises ConfigError for what a provider does not have.
+
+        A user or a password that is one placeholder may have any characters, as a file has them.
+        """
+        resolver = configured_resolver(self.kafka)
+        values = {place: resolver.resolve({"url": place}).props["url"] for place in _PROVIDED.findall(self.url)}
+        if unknown := [place for place, value in values.items() if value == place]:
+            raise ConfigError(
+                f"The url of environment {self.name} has {unknown[0]}, which no config provider has a value for; name the "
+                f"provider in [environments.{self.name}.kafka] of {FILE}."
+            )
+
+        def value(place: re.Match[str]) -> str:
+            around = self.url[place.start() - 1 : place.start()], self.url[place.end() : place.end() + 1]
+            is_login = place.end() <= self.url.rfind("@") and around[0] in ("/", ":") and around[1] in (":", "@")
+            return quote(values[place[0]], safe="") if is_login else values[place[0]]
+
+        return _PROVIDED.sub(value, self.url)
 
     def client_settings(self) -> dict[str, str]:
         """`kafka` with the values of providers. Raises ConfigError for what a provider does not have, or if there are none."""
@@ -122,7 +146,10 @@ def _environment(file: Path, name: str, table: Any) -> Environment:
     kafka, missing = _rendered(client_settings, texts, f"kafka of {where}")
     if missing:
         raise ConfigError(f"{where}: kafka has {{{{{missing[0]}}}}}, which has no value.")
-    return Environment(name, table["url"], texts, file.parent / worker if worker is not None else None, kafka)
+    url, missing = render(table["url"], texts)
+    if missing:
+        raise ConfigError(f"{where}: url has {{{{{missing[0]}}}}}, which has no value.")
+    return Environment(name, url, texts, file.parent / worker if worker is not None else None, kafka)
 
 
 def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
