@@ -19,7 +19,10 @@ from headrace.errors import BadRequestError
 HIDDEN = "[hidden]"
 """Kafka's own word for a password in a log."""
 _SECRET = re.compile(
-    r"(passwords?|passwd|passphrase|secrets?|credentials?|token|user[._-]?info|(private|secret|access|api)[._-]?key)$",
+    r"(passwords?|passwd|(^|[._-])pass|passphrase|secrets?|credentials?|token|user[._-]?info"
+    r"|(private|secret|access|account|api)[._-]?key)$"
+    # Hadoop's names for the credentials of Azure end in the name of the account.
+    r"|(^|\.)fs\.azure\.(account\.(key|oauth2\.(client\.secret|user\.password|refresh\.token))|sas(?!\.token\.provider))\.",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"(^|\.)request\.header\.", re.IGNORECASE)

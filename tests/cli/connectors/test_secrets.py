@@ -26,13 +26,19 @@ def test_what_the_plugin_calls_a_string_is_shown_whatever_its_name():
     "key",
     ["sasl.jaas.config", "producer.override.sasl.jaas.config", "source.ssl.keystore.key", "admin.override.ssl.key.password",
      "connection.password", "aws.secret.access.key", "client_secret", "DB_PASSWORD", "azure.api-key", "auth.token",
+     "option.fs.azure.account.key.acct.dfs.core.windows.net", "option.fs.azure.sas.c.acct.blob.core.windows.net",
+     "option.fs.azure.account.oauth2.client.secret.acct.dfs.core.windows.net", "azure.storage.account.key", "option.pass",
      "request.header.Authorization", "value.converter.request.header.X-Key"],
 )  # fmt: skip
 def test_of_undefined_keys_the_name_decides(key: str):
     assert Secrets().hides(key)
 
 
-@pytest.mark.parametrize("key", ["topic", "key.converter", "transforms.key.type", "tokenizer", "sasl.mechanism", "partition.key"])
+@pytest.mark.parametrize(
+    "key",
+    ["topic", "key.converter", "transforms.key.type", "tokenizer", "sasl.mechanism", "partition.key", "bypass",
+     "option.fs.azure.account.auth.type.acct.dfs.core.windows.net", "option.fs.azure.sas.token.provider.type"],
+)  # fmt: skip
 def test_other_keys_are_shown(key: str):
     assert not Secrets().hides(key)
 
