@@ -13,7 +13,7 @@ from headrace.cli.app import app
 from headrace.cli.preview import default_worker
 from headrace.cli.project import chains
 from headrace.cli.project.folder import ChainTest, chain_tests, connectors, environment
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, SetupError
 from tests.cli.connectors.conftest import SOURCE, url
 
 __all__ = ["url"]
@@ -75,6 +75,14 @@ def test_a_folder_that_is_not_empty_is_left_alone(example: Path) -> None:
     again = project("init", str(example))
     assert again.exit_code == 1
     assert (example / "project.toml").read_text() == before
+
+
+@pytest.mark.parametrize("above", ["a-file", "/proc/no-such-folder"])
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path, above: str) -> None:
+    (tmp_path / "a-file").touch()
+    failed = project("init", str(tmp_path / above / "p"))
+    assert isinstance(failed.exception, SetupError)
+    assert "cannot be made (" in str(failed.exception)
 
 
 def test_the_tests_of_the_example_pass_and_a_wrong_one_says_what_differs(example: Path, spark) -> None:

@@ -83,6 +83,13 @@ _TEST = {
 @group.command()
 def init(target: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty, or not there.")]) -> None:
     """Make a project with an example: a topic, a mirror that masks a field, two environments, a test."""
+    try:
+        _make(target)
+    except OSError as error:
+        raise SetupError(f"The project {target} cannot be made ({error.strerror}); name a folder that can be written.") from error
+
+
+def _make(target: Path) -> None:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise SetupError(f"{target} is there and not empty; name another folder.")
     for name, text in {
