@@ -58,7 +58,7 @@ def internal_topics(admin: InspectingAdmin, config: DistributedConfig, timeout_s
     for describe in (config_topic, offset_topic, status_topic):
         try:
             topic = describe(config)
-            yield from _internal_topic(admin, topic, brokers, timeout_s)
+            yield from _internal_topic(admin, topic, brokers, ",".join(config.bootstrap_servers), timeout_s)
         except HeadraceError as error:
             yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
 
@@ -68,19 +68,22 @@ def _missing_topic(topic: WorkerTopic) -> Finding:
     return wrong("topic", why, f"create it with {topic.partitions} partitions and cleanup.policy=compact")
 
 
-def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
+def _internal_topic(
+    admin: InspectingAdmin, topic: WorkerTopic, brokers: int, servers: str, timeout_s: float
+) -> Iterator[Finding]:
     operations = admin.topic_operations(topic.name, timeout_s)
     if operations is None:
         yield _check_creation(admin, topic, timeout_s) if topic.create else _missing_topic(topic)
         return
-    yield from _missing_operations(topic.name, operations)
+    yield from _missing_operations(topic.name, operations, servers)
     if "DESCRIBE_CONFIGS" in operations:
         policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")
         if policy != "compact":
             yield wrong(
                 "topic",
                 f"{topic.name} ({topic.setting}) has cleanup.policy={policy}, so {topic.holds} would be lost",
-                f"set it: kafka-configs --alter --topic {topic.name} --add-config cleanup.policy=compact",
+                f"set it: kafka-configs --bootstrap-server {servers} --alter --topic {topic.name} "
+                "--add-config cleanup.policy=compact",
             )
     info = admin.describe(topic.name, timeout_s)
     if info is None:
@@ -122,13 +125,15 @@ def _check_creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float
     return ok("topic", f"{topic.name} ({topic.setting}) does not exist, and the worker may create it")
 
 
-def _missing_operations(topic: str, operations: Iterable[str]) -> Iterator[Finding]:
+def _missing_operations(topic: str, operations: Iterable[str], servers: str) -> Iterator[Finding]:
     missing = [operation for operation in _NEEDED_OPERATIONS if operation not in operations]
     if missing:
+        # The tool has its own names: DescribeConfigs.
+        allowed = " ".join(f"--operation {operation.title().replace('_', '')}" for operation in missing)
         yield wrong(
             "acl",
             f"the worker's principal lacks {', '.join(missing)} on topic {topic}",
-            " && ".join(f"kafka-acls --add --allow-principal USER --operation {o} --topic {topic}" for o in missing),
+            f"kafka-acls --bootstrap-server {servers} --add --allow-principal User:NAME {allowed} --topic {topic}",
         )
 
 
