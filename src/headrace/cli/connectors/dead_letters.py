@@ -19,6 +19,8 @@ Connector = Annotated[
     typer.Option("--connector", metavar="NAME", help="Through the chain of this connector; needed where letters do not name it."),
 ]
 
+_NOT_WRITTEN = ("dropped", "failed", "refused")
+
 
 @group.command("list")
 def list_topics(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
@@ -101,7 +103,8 @@ def replay(
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write dead letters where they belong, each once; exit status 1 if any could not be.
+    """Write dead letters where they belong, each once; exit status 1 if any was not, because it failed, was refused, or the chain
+    drops it.
 
     Those of a sink go back to the topic that they were read from, those of a source through its chain to where that leads.
     """
@@ -111,5 +114,5 @@ def replay(
         typer.echo(response.text)
     else:
         tables.show(tables.replayed(response.object))
-    if any(letter["outcome"] in ("failed", "refused") for letter in response.object["letters"]):
+    if any(letter["outcome"] in _NOT_WRITTEN for letter in response.object["letters"]):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`headrace connectors logs`: what a worker has logged about a connector."""
+"""`headrace connectors logs`: what the workers have logged about a connector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def logs(
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show the last log entries about a connector, oldest first, of the worker that `--url` names."""
+    """Show the last log entries about a connector, oldest first, of all workers that have any connector."""
     query = {"lines": lines, "level": level, **({} if task is None else {"task": task})}
     response = options.connect(url).call("GET", "headrace", "connectors", name, "logs", query=query)
     if as_json:
@@ -27,11 +27,12 @@ def logs(
         return
     for entry in response.object["entries"]:
         typer.echo(_line(entry))
+    options.say_not_reached(response.object, "What they have logged is missing.")
 
 
 def _line(entry: Mapping[str, Any]) -> str:
     task = "" if entry["task"] is None else f"task {entry['task']}: "
-    head = plain(f"{entry['time']} {entry['level']:5} {task}{entry['event']}")
+    head = plain(f"{entry['time']} {entry['level']:5} {entry['worker_id']} {task}{entry['event']}")
     details = [(plain(key), plain(value.rstrip(), lines=True)) for key, value in entry["details"].items()]
     short = [f"{key}={value}" for key, value in details if "\n" not in value]
     long = [f"\n  {key}:\n    " + value.replace("\n", "\n    ") for key, value in details if "\n" in value]
