@@ -116,6 +116,12 @@ BOARDS = (
             ),
             Panel("Lag", ((_of_tasks("headrace_task_record_lag"), "{{connector}}"),)),
             Panel(
+                "Freshness",
+                (('max by (connector) (headrace_task_freshness_ms{connector=~"$connector"})', "{{connector}}"),),
+                "ms",
+                note="For how long the oldest record that is not delivered has been there; 0 if there is none.",
+            ),
+            Panel(
                 "From a record's timestamp to its copy, 99 %",
                 (
                     (

@@ -19,6 +19,7 @@ from headrace.cluster.status_reporter import StatusReporter
 from headrace.config import Config
 from headrace.config.providers.configured import configured_resolver
 from headrace.errors import ConnectError, RetriableError
+from headrace.runtime.metrics import Metrics
 from headrace.runtime.states import RESTARTING
 from headrace.runtime.task import TaskEvents
 
@@ -39,7 +40,8 @@ class HeldTasks:
         self.woken = 0
         self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
         self.history = EventLog()
-        self.reporter = StatusReporter(self.statuses, "w", tracking=True, history=self.history)
+        self.metrics = Metrics()
+        self.reporter = StatusReporter(self.statuses, "w", tracking=True, metrics=self.metrics, history=self.history)
         resolver = configured_resolver({"config.providers": "file", "config.providers.file.class": "FileConfigProvider"})
         worker: Any = SimpleNamespace(
             config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=resolver), start_task=self._start
@@ -61,6 +63,10 @@ class HeldTasks:
     def step(self) -> None:
         """What a task or a timer has asked the supervisor's thread to do next."""
         self.steps.get(timeout=120)()
+
+    def pending(self) -> list[float | str]:
+        """Of each task that has failed, whether its metrics say that it is to be restarted."""
+        return [measure.value for measure in self.metrics.measures() if measure.name == "restart-pending"]
 
     def states(self) -> dict[int, str]:
         return {number: status["state"] for number, status in self.statuses.tasks("c").items()}
@@ -149,7 +155,7 @@ def test_a_restart_policy_may_come_from_a_provider(held: HeldTasks, tmp_path: Pa
     held.tasks.converge(replace(THREE, config=CONFIG | options), "RUNNING")
     held.events[2].failed(RetriableError("the broker is away"))
     held.step()
-    assert held.statuses.tasks("c")[2].get("restart") is None
+    assert (held.statuses.tasks("c")[2].get("restart"), held.pending()) == (None, [0])
 
 
 def test_by_its_policy_a_task_starts_again_by_itself(held: HeldTasks) -> None:
@@ -158,11 +164,11 @@ def test_by_its_policy_a_task_starts_again_by_itself(held: HeldTasks) -> None:
     held.events[2].failed(RetriableError("the broker is away"))
     held.step()
     status = held.statuses.tasks("c")[2]
-    assert (status["state"], status.get("restart", {}).get("attempts")) == ("FAILED", 0)
+    assert (status["state"], status.get("restart", {}).get("attempts"), held.pending()) == ("FAILED", 0, [1])
     held.step()  # that of the timer
     assert held.woken == 1
     held.tasks.converge(want, "RUNNING")
-    assert held.states()[2] == "RUNNING"
+    assert (held.states()[2], held.pending()) == ("RUNNING", [])
 
 
 def test_a_task_fences_its_connectors_former_tasks_by_the_leader(held: HeldTasks) -> None:

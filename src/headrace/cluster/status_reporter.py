@@ -89,7 +89,8 @@ class StatusReporter:
         """Report the state of a task; restart: its automatic restarts (`headrace.cluster.restarts`); asked: as of `connector`."""
         _log_state("task." + state.lower(), error, connector=name, task=task)
         self._add_to_history(name, task, state, error, restart, asked=asked)
-        self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
+        cause, restarts = _trace(error).partition("\n")[0] if error else None, "next" in (restart or {})
+        self._metrics.task_state(name, task, state, cause, restarts=restarts)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 

@@ -136,12 +136,12 @@ def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     recorder = running(metrics)
     recorder.follow_positions(lambda: {"t-0": DeliveredPosition(1, 6)})
     recorder.record(Batch(read=10, written=10, took_ms=1))
-    metrics.task_state("c", 0, "FAILED", "ConnectException: no")
+    metrics.task_state("c", 0, "FAILED", "ConnectException: no", restarts=True)
     task = {"connector": "c", "task": "0"}
     assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 10
     assert of(metrics, "headrace-task", **task) == {
         "batches-total": 1, "failures-total": 1, "record-lag": 5, "record-lag-max": 5, "last-error": "ConnectException: no",
-        **NO_LOSS,
+        "restart-pending": 1, **NO_LOSS,
     }  # fmt: skip
     metrics.task_state("c", 0, "UNASSIGNED")
     assert not of(metrics, "source-task-metrics", **task)

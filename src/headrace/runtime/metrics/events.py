@@ -12,6 +12,8 @@ class StateChanged:
     status: str
     error: str | None = None
     """The error of a failed task, without secrets."""
+    restarts: bool = False
+    """Whether the failed task will be restarted automatically."""
 
 
 @dataclass(frozen=True)

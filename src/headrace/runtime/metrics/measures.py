@@ -128,6 +128,8 @@ def _errors(state: TaskMetrics) -> dict[str, float | str]:
 
 def _own(state: TaskMetrics, lag: Mapping[str, int] | None) -> dict[str, float | str]:
     values: dict[str, float | str] = {"batches-total": state.batches, "failures-total": state.failures}
+    if state.status == "failed":
+        values["restart-pending"] = int(state.restarts)
     if state.kind == "source":
         values |= {"data-losses-total": state.losses, "data-loss-records-total": state.lost_records}
     if state.mode is not None:

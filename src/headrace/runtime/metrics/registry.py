@@ -197,10 +197,10 @@ class Metrics:
             else:
                 self._connectors[name] = replace(self._connectors.get(name, ConnectorMetrics()), status=state.lower())
 
-    def task_state(self, connector: str, task: int, state: str, error: str | None = None) -> None:
+    def task_state(self, connector: str, task: int, state: str, error: str | None = None, *, restarts: bool = False) -> None:
         """Set the state of a task of this worker; UNASSIGNED: it is stopped, and has no metrics until it is started again.
 
-        error: of a FAILED task, whose metrics stay.
+        error: of a FAILED task, whose metrics stay; restarts: whether it will be restarted automatically.
         """
         with self._lock:
             recorder = self._tasks.get((connector, task))
@@ -210,7 +210,7 @@ class Metrics:
         if recorder is not None:
             if recorder.state.status == "unassigned" and state in (RUNNING, FAILED):
                 self.started("task", ok=state == RUNNING)
-            recorder.record(StateChanged(state.lower(), error))
+            recorder.record(StateChanged(state.lower(), error, restarts))
 
     def remove_task(self, connector: str, task: int) -> None:
         """Remove a task that no longer belongs to its connector, or to this worker."""

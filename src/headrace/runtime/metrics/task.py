@@ -45,6 +45,8 @@ class TaskMetrics:
     batches: int = 0
     failures: int = 0
     """How often this task has FAILED, over all its restarts."""
+    restarts: bool = False
+    """Whether it has failed and will be restarted automatically."""
     error: str | None = None
     """The last error."""
     error_ms: int = 0
@@ -128,7 +130,7 @@ def _transactional(state: TaskMetrics, event: Transactional, now_ms: int) -> Tas
 
 def _state_changed(state: TaskMetrics, event: StateChanged, now_ms: int) -> TaskMetrics:
     spent = {**state.spent_ms, state.status: state.spent_ms.get(state.status, 0) + now_ms - state.since_ms}
-    changed = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
+    changed = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent, restarts=event.restarts)
     if event.status != "failed":
         return changed
     return replace(changed, failures=state.failures + 1, error=(event.error or "")[:_LONGEST_ERROR], error_ms=now_ms)
