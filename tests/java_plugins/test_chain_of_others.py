@@ -11,12 +11,15 @@ import pytest
 
 from headrace.preview.records import from_objects
 from headrace.testing.worker import EmbeddedWorker
+from tests.cli.command import headrace
 from tests.clusters import Cluster, record
 from tests.deployed import Deployed
 from tests.java_plugins.archives import PLAIN, SHOUT
+from tests.java_plugins.conftest import WORKERS_CONVERTERS
 from tests.java_plugins.test_debezium_jdbc import with_schema
 from tests.java_plugins.test_source import records_of
 from tests.preview.conftest import prepared
+from tests.process import worker_properties
 
 Create = Callable[..., Deployed]
 TRANSFORMS = "org.apache.kafka.connect.transforms."
@@ -64,6 +67,22 @@ def test_stages_in_java_stand_between_compiled_ones(connector: Create, cluster: 
         {"word": "ONE", "n": 3, "twice": "ONEONE"}, {"word": "THREE", "n": 5, "twice": "THREETHREE"},
     ]  # fmt: skip
     assert found[0].headers == [("shouted", b"1"), ("shouted", b"1")]
+
+
+@pytest.mark.slow
+def test_a_project_tests_a_chain_with_a_transform_on_the_plugin_path_of_its_worker_file(plugin_path: Path, tmp_path: Path):
+    for folder in ("connectors", "tests"):
+        (tmp_path / folder).mkdir()
+    props = worker_properties("project-test", "http://127.0.0.1:0") | WORKERS_CONVERTERS | {"bootstrap.servers": "localhost:1"}
+    props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load"}
+    (tmp_path / "w.properties").write_text("".join(f"{key}={value}\n" for key, value in props.items()))
+    (tmp_path / "project.toml").write_text('[environments.dev]\nurl = "http://w:1"\nworker = "w.properties"\n')
+    config = {"connector.class": "FileStreamSource", "topic": "t", **HOIST, "transforms": "hoist,number,loud"}
+    (tmp_path / "connectors" / "c.json").write_text(json.dumps({"name": "c", "config": config}))
+    expect = [{"topic": "t", "value": {"word": "ONE", "n": 3}}]
+    (tmp_path / "tests" / "c.json").write_text(json.dumps({"connector": "c", "records": [{"value": "one"}], "expect": expect}))
+    tested = headrace("project", "test", str(tmp_path))
+    assert tested.stdout.splitlines() == ["passed  tests/c.json", "1 passed, 0 failed"], tested.stderr
 
 
 def test_a_record_that_fails_ends_the_task_and_names_its_stage(connector: Create, topic: str, tmp_path: Path):
