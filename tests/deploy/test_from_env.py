@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from headrace.jvm.jars import home
 from tests.clusters import Cluster
 from tests.process import WorkerProcess
 from tests.support import QUICK_JVM
@@ -39,11 +40,23 @@ def environment(broker: Broker, group: str) -> dict[str, str]:
     }  # fmt: skip
 
 
+def read_only_home(made: Path) -> Path:
+    """The jars of this machine in a directory where the scan of `plugin.path` cannot be kept, as in the image."""
+    made.mkdir()
+    for child in home().iterdir():
+        if child.name != "plugins":
+            (made / child.name).symlink_to(child)
+    (made / "plugins").touch()  # not even root can make a directory of it
+    return made
+
+
 def test_a_worker_configured_by_fifty_variables_runs_and_ends_in_good_order(
     destination_broker: Broker, destination: Cluster, topic_name: Callable[[str], str], tmp_path: Path
 ) -> None:
     group = topic_name("env")
-    environ = environment(destination_broker, group)
+    (tmp_path / "plugins" / "one").mkdir(parents=True)
+    environ = environment(destination_broker, group) | {"CONNECT_PLUGIN_PATH": str(tmp_path / "plugins")}
+    environ["HEADRACE_HOME"] = str(read_only_home(tmp_path / "home"))
     assert len(environ) >= 50
     with WorkerProcess(tmp_path, {}, environ) as worker:
         worker.await_ready()
