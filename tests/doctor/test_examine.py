@@ -137,7 +137,7 @@ def test_a_host_that_is_not_this_machine_is_wrong(props: Props) -> None:
             Severity.WARNING,
             "nothing reads the setting 'offset.storage.replication.facto'",
         ),
-        ({"listeners": "http://:0"}, Severity.WARNING, "the REST API listens beyond this machine without authentication"),
+        ({"listeners": "http://:0"}, Severity.WARNING, "ANYBODY WHO REACHES http://:0 MAY CHANGE EVERY CONNECTOR"),
         ({"group.id": ""}, Severity.WRONG, "Invalid value  for configuration group.id"),
     ],
 )
