@@ -29,15 +29,27 @@ class Merge:
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
         """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
-        statements = [getattr(self, f"_{mode}")()]
-        if deletes:
-            statements.append(f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {self._last(1)} WHERE {self._same()})")
+        if mode == "insert" and deletes:
+            # A key may be deleted and inserted again, so the delete comes first, and what came before it is not inserted.
+            statements = [self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}"), self._insert(self._not_deleted())]
+        else:
+            statements = [getattr(self, f"_{mode}")()]
+            statements += [self._delete(self._last(1), self._same())] if deletes else []
         return [*statements, f"DROP TABLE {self.stage}"]
 
-    def _insert(self) -> str:
+    def _delete(self, deletes: str, condition: str) -> str:
+        return f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {deletes} WHERE {condition})"
+
+    def _insert(self, condition: str = "1 = 1") -> str:
         names = self._list(self.columns)
         order = f"ORDER BY {PARTITION}, {OFFSET}"
-        return f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self.stage} WHERE {DELETED} = 0 {order}"
+        return f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self.stage} s WHERE {DELETED} = 0 AND {condition} {order}"
+
+    def _not_deleted(self) -> str:
+        """The condition that the key of a row of the stage is not deleted after it."""
+        same = " AND ".join(f"d.{self.quoted(k)} = s.{self.quoted(k)}" for k in self.keys)
+        later = f"(d.{OFFSET} > s.{OFFSET} OR (d.{OFFSET} = s.{OFFSET} AND d.{PARTITION} > s.{PARTITION}))"
+        return f"NOT EXISTS (SELECT 1 FROM {self.stage} d WHERE d.{DELETED} = 1 AND {same} AND {later})"
 
     def _upsert(self) -> str:
         names = self._list(self.columns)
