@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headrace.connectors.base import TaskContext
+from headrace.connectors.spark_sink.jdbc import stage_name
 from headrace.errors import ConfigError, HeadraceError
 from tests.spark_formats.conftest import Sql
 from tests.spark_formats.postgres import Postgres
@@ -84,6 +86,13 @@ def test_a_batch_is_inserted_as_a_whole_or_not_at_all(spark: SparkSession, sql: 
     with pytest.raises(HeadraceError, match="duplicate key value violates unique constraint"):
         task(props()).put(topic.batch({0: (1, 3)}))
     assert rows(sql, table) == [(1, "a", 7)]  # a column that records do not have takes its default
+    assert sql("SELECT tablename FROM pg_tables WHERE tablename LIKE 'headrace_stage%'") == []
+
+
+def test_each_batch_has_a_stage_of_its_own() -> None:
+    names = {stage_name(TaskContext("orders", 0), "lake.orders") for _ in range(2)}  # the same task of two clusters
+    assert len(names) == 2
+    assert all(name.startswith("lake.headrace_stage_") for name in names)
 
 
 def test_a_table_is_made_with_the_key_if_it_may(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:

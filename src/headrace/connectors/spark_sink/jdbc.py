@@ -8,7 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
+import structlog
+
+from headrace.connectors.base import TaskContext
 from headrace.connectors.sink import SinkBatch
 from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, Merge
 from headrace.connectors.spark_sink.rows import keyed_columns
@@ -19,6 +23,8 @@ from headrace.sql_functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+log = structlog.get_logger(__name__)
 
 
 class JdbcSinkTask(SparkSinkTask):
@@ -35,18 +41,19 @@ class JdbcSinkTask(SparkSinkTask):
         columns, keys = keyed_columns(records, self._config)
         staged = self._stage_columns(records, columns)
         names = self._names(database, table, staged.select(*columns), keys)
-        prefix, _, _ = table.rpartition(".")
-        digest = hashlib.sha256(f"{self.context.connector}/{table}".encode()).hexdigest()[:12]
-        stage = f"{prefix}{'.' if prefix else ''}headrace_stage_{digest}_{self.context.task}"
+        stage = stage_name(self.context, table)
         merge = Merge(table, stage, [names[c] for c in columns], [names[k] for k in keys], database.quoted)
         with database.transaction() as transaction:
-            transaction.execute(f"DROP TABLE IF EXISTS {stage}")
             transaction.execute(merge.create_stage())
-        renamed = staged.withColumnsRenamed(names)
-        renamed.write.format("jdbc").options(**database.options).option("dbtable", stage).mode("append").save()
-        with database.transaction() as transaction:
-            for statement in merge.statements(self._config.insert_mode, self._config.delete_enabled):
-                transaction.execute(statement)
+        try:
+            renamed = staged.withColumnsRenamed(names)
+            renamed.write.format("jdbc").options(**database.options).option("dbtable", stage).mode("append").save()
+            with database.transaction() as transaction:
+                for statement in merge.statements(self._config.insert_mode, self._config.delete_enabled):
+                    transaction.execute(statement)
+        except BaseException:
+            _drop(database, stage)
+            raise
 
     def _stage_columns(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
         deleted = records["value"].isNull()
@@ -75,3 +82,23 @@ class JdbcSinkTask(SparkSinkTask):
                 raise ConfigError.invalid("option.dbtable", table, why)
             types[name] = match[0]
         return types
+
+
+def stage_name(context: TaskContext, table: str) -> str:
+    """The name of a stage table, another one for each batch.
+
+    A task that was abandoned, and one of the same name in another Connect cluster, may write to the same table at this moment.
+    With a stage in common one would take the other's rows, or none, and commit offsets of rows that it has not written.
+    """
+    prefix, _, _ = table.rpartition(".")
+    digest = hashlib.sha256(f"{context.connector}/{table}".encode()).hexdigest()[:12]
+    return f"{prefix}{'.' if prefix else ''}headrace_stage_{digest}_{context.task}_{uuid4().hex[:8]}"
+
+
+def _drop(database: Database, stage: str) -> None:
+    """Drop the stage of a batch that failed; what made it fail is told, not this."""
+    try:
+        with database.transaction() as transaction:
+            transaction.execute(f"DROP TABLE {stage}")
+    except Exception as error:
+        log.warning("jdbc.stage.left", table=stage, cause=str(error).partition("\n")[0], hint="drop it")
