@@ -89,3 +89,7 @@ def test_change_events_give_the_row_after_and_nothing_for_a_delete(spark: SparkS
     _, rows, wrong = written(spark, JSON, "id INT", plain, enveloped=True)
     assert [row and tuple(row) for row in rows] == [(2,), None, None]
     assert wrong == [None, None, "The value is no change event of Debezium: it is no object"]
+    unwrapped = [b'{"id": 1}', b'{"op": "c", "id": 1}', b'{"after": {"id": 1}}']
+    _, rows, wrong = written(spark, JSON, "id INT", unwrapped, enveloped=True)
+    missing = [f"The value is no change event of Debezium: it has no field {name}" for name in ("op", "after", "op")]
+    assert wrong == missing  # they would be records without value, which delete rows

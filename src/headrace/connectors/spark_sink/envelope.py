@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import open_struct
-from headrace.values.sql import case, lit
-from headrace.values.value import Case, Value, combined, only_when, or_null
+from headrace.values.sql import case, lit, negated
+from headrace.values.value import Case, Value, combined, only_when, or_null, present
 
 _MEMBERS = ("op", "after")
 
@@ -29,6 +29,9 @@ def row_after(context: CompileContext, value: Value) -> Value:
             context.fail(a.when, lit(f"The value is no change event of Debezium: it has no field {missing[0]}"))
             continue
         with context.where(a.when):
+            for name in _MEMBERS if opened.schema is None else ():
+                absent = negated(present(opened.get(name)))
+                context.fail(absent, lit(f"The value is no change event of Debezium: it has no field {name}"))
             after = opened.get("after")
             cases += only_when(a.when, or_null(after, schemaless=opened.schema is None))
     return combined(cases)
