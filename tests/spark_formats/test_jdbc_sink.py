@@ -105,6 +105,15 @@ def test_a_table_is_made_with_the_key_if_it_may(spark: SparkSession, sql: Sql, p
     assert rows(sql, f"{table}_made", columns) == [("a", "t", 0, 0), ("b", "t", 1, 0)]
 
 
+def test_a_table_is_made_with_its_key_or_not_at_all(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "binary", f"struct<{', '.join(f'c{n}: int' for n in range(33))}>")
+    topic.add([(0, None, tuple(range(33)))])
+    made = props(insert_mode="upsert", pk_mode="record_value", auto_create="true", option_dbtable=f"{table}_made")
+    with pytest.raises(HeadraceError, match="cannot use more than 32 columns in an index"):
+        task(made).put(topic.batch({0: (0, 1)}))
+    assert sql(f"SELECT tablename FROM pg_tables WHERE tablename = '{table}_made'") == []
+
+
 def test_what_does_not_fit_is_told(spark: SparkSession, props: Make, table: str) -> None:
     topic = Topic(spark, "string", "struct<other: string>")
     topic.add([(0, "k", ("a",))])

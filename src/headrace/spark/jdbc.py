@@ -56,6 +56,14 @@ class Database:
             connection, self._jdbc_options(table, "JdbcOptionsInWrite")
         )
 
+    def create(self, transaction: Transaction, table: str, rows: DataFrame) -> None:
+        """Make a table with the columns of these rows, in the types of the dialect. Raises Py4JJavaError."""
+        utils = self._jvm.org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
+        case_sensitive = self._spark.conf.get("spark.sql.caseSensitive") == "true"
+        options = self._jdbc_options(table, "JdbcOptionsInWrite")
+        java_rows: Any = rows._jdf
+        utils.createTable(transaction.connection, table, java_rows.schema(), case_sensitive, options)
+
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """A connection of the driver's JVM: committed at the end, rolled back if something is raised. Raises Py4JJavaError."""

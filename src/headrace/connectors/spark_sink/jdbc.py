@@ -68,11 +68,8 @@ class JdbcSinkTask(SparkSinkTask):
             if not exists and not self._config.auto_create:
                 raise ConfigError.invalid("option.dbtable", table, "There is no such table; make it, or set auto.create")
         if not exists:
-            empty.limit(0).write.format("jdbc").options(**database.options).option("dbtable", table).mode("append").save()
+            self._create(database, table, empty, keys)
         with database.transaction() as transaction:
-            if not exists and keys:
-                quoted = ", ".join(map(database.quoted, keys))
-                transaction.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({quoted})")
             table_columns = transaction.columns(table)
         types = {}
         for name in empty.columns:
@@ -82,6 +79,22 @@ class JdbcSinkTask(SparkSinkTask):
                 raise ConfigError.invalid("option.dbtable", table, why)
             types[name] = match[0]
         return types
+
+    def _create(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> None:
+        """Make the table with its key, in one transaction: without the key, batches that come again would be there twice."""
+        created = False
+        try:
+            with database.transaction() as transaction:
+                database.create(transaction, table, empty)
+                created = True
+                if keys:
+                    quoted = ", ".join(map(database.quoted, keys))
+                    transaction.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({quoted})")
+        except Exception:
+            with database.transaction() as transaction:
+                if created or not database.exists(transaction.connection, table):
+                    raise
+            # Another task has made it in between.
 
 
 def stage_name(context: TaskContext, table: str) -> str:
