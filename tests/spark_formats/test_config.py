@@ -9,6 +9,7 @@ import pytest
 from headrace.connectors.spark_sink.connector import SparkSinkConnector
 from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.errors import ConfigError, ConnectError
+from headrace.spark.jdbc import no_driver
 from headrace.spark.optional_jars import FORMATS, requested_formats
 
 if TYPE_CHECKING:
@@ -70,3 +71,15 @@ def test_a_worker_names_the_formats_whose_jars_it_wants() -> None:
 def test_impossible_offsets_are_refused(config: dict, partition: dict, offset: dict | None, sentence: str) -> None:
     with pytest.raises(ConnectError, match=sentence):
         SparkSourceConnector.alter_offsets({"topic": "t", **config}, [(partition, offset)])
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("jdbc:sqlserver://db;user=sa;password=Geheim", "jdbc:sqlserver://db;user=sa;password=[hidden]"),
+        ("jdbc:oracle:thin:scott/tiger@//db:1521/x", "jdbc:oracle:thin:[hidden]@//db:1521/x"),
+        ("jdbc:mysql://db/x?user=sa&password=Geheim", "jdbc:mysql://db/x"),
+    ],
+)
+def test_a_url_without_driver_is_told_without_its_password(url: str, shown: str) -> None:
+    assert str(no_driver(url)).startswith(f"Invalid value {shown} for configuration option.url: There is no JDBC driver")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from headrace.config.secrets import without_logins
 from headrace.errors import ConfigError
 from headrace.spark.optional_jars import FORMATS
 
@@ -99,8 +100,14 @@ def driver(spark: SparkSession, url: str) -> str:
         driver = drivers.next()
         if driver.acceptsURL(url):
             return driver.getClass().getName()
+    raise no_driver(url)
+
+
+def no_driver(url: str) -> ConfigError:
+    """The error of a URL for which there is no driver, with the remedy; passwords in the URL are hidden."""
     remedy = f"add postgresql to {FORMATS}" if url.startswith("jdbc:postgresql:") else "name its jar in spark.jars"
-    raise ConfigError.invalid("option.url", url.partition("?")[0], f"There is no JDBC driver for it: {remedy} of the worker")
+    shown = without_logins(url).partition("?")[0]
+    return ConfigError.invalid("option.url", shown, f"There is no JDBC driver for it: {remedy} of the worker")
 
 
 class Transaction:
