@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.connectors.base import TaskContext
 from headrace.connectors.spark_sink.connector import SparkSinkConnector
 from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.errors import ConfigError, ConnectError
@@ -71,6 +72,12 @@ def test_a_worker_names_the_formats_whose_jars_it_wants() -> None:
 def test_impossible_offsets_are_refused(config: dict, partition: dict, offset: dict | None, sentence: str) -> None:
     with pytest.raises(ConnectError, match=sentence):
         SparkSourceConnector.alter_offsets({"topic": "t", **config}, [(partition, offset)])
+
+
+def test_the_path_may_be_given_in_any_case() -> None:
+    task = SparkSourceConnector.task_for(props := {"format": "json", "option.Path": "/in", "topic": "t"})(TaskContext("c", 0))
+    task.start(props)
+    assert task.partitions() == [{"format": "json", "path": "/in"}]
 
 
 @pytest.mark.parametrize(

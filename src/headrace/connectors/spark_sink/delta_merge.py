@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.format_config import path_of
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.connectors.spark_sink.rows import keyed_columns
 from headrace.errors import ConfigError
@@ -25,7 +26,7 @@ def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str
 
     Raises ConfigError without a path, or for a key that the records do not have.
     """
-    path = next((v for k, v in options.items() if k.lower() == "path"), None)
+    path = path_of(options)
     if not path:
         raise ConfigError.missing("option.path")
     spark: Any = records.sparkSession
