@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.connectors.spark_sink.delta import Commit
+from headrace.connectors.spark_sink.delta import Commit, is_conflict
 from headrace.errors import RetriableError
 from headrace.spark.formats import as_error
 from tests.spark_formats.sinks import Topic, task
@@ -63,6 +63,12 @@ def test_of_two_tasks_that_write_one_partition_at_once_one_fails(spark: SparkSes
         slow.append(spark.range(1).selectExpr("int(id) AS n"), [], {name: 2})
     assert not isinstance(as_error(caught.value, "It failed"), RetriableError)  # the task says so of these
     assert numbers(spark, tmp_path / "t") == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["ConcurrentAppend", "ConcurrentTransaction", "MetadataChanged", "ProtocolChanged"])
+def test_a_commit_that_another_was_faster_than_is_tried_again(name: str) -> None:
+    assert is_conflict(f"io.delta.exceptions.{name}Exception")
+    assert not is_conflict("io.delta.exceptions.DeltaAnalysisException")
 
 
 def test_new_columns_are_taken_if_the_table_may_change(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ Delta's own `txnAppId` and `txnVersion` options write one such action a commit, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.connectors.format_config import path_of
 from headrace.connectors.sink import SinkBatch, TopicPartition
 from headrace.connectors.spark_sink.delta_merge import merge
 from headrace.connectors.spark_sink.rows import rows
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 log = structlog.get_logger(__name__)
+# DeltaConcurrentModificationException and its subclasses. The last two: two tasks that create the table, or one that adds a
+# column.
+_CONFLICT = re.compile(r"io\.delta\.exceptions\.(Concurrent|DeltaConcurrent|MetadataChanged|ProtocolChanged)")
 
 
 class DeltaTask(SparkSinkTask):
@@ -42,8 +47,8 @@ class DeltaTask(SparkSinkTask):
             else:
                 self._append(batch, records, options)
         except Exception as error:
-            if any(c.java_class.startswith("io.delta.exceptions.Concurrent") for c in failure.causes(error)):
-                raise RetriableError(f"Another commit to the table {options['path']} came in between.") from error
+            if any(is_conflict(cause.java_class) for cause in failure.causes(error)):
+                raise RetriableError(f"Another commit to the table {path_of(options)} came in between.") from error
             raise
 
     def _append(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
@@ -65,12 +70,17 @@ class DeltaTask(SparkSinkTask):
                             hint="the table has them; was the topic recreated, give the connector another name")  # fmt: skip
 
 
+def is_conflict(java_class: str) -> bool:
+    """Whether this is the class of a Delta exception for a commit that another one was faster than."""
+    return _CONFLICT.match(java_class) is not None
+
+
 class Commit:
     """One optimistic transaction on a table."""
 
     def __init__(self, spark: Any, options: Mapping[str, str]) -> None:
         """options: `path`, and what Delta's writer takes. Raises ConfigError without a path."""
-        path = next((v for k, v in options.items() if k.lower() == "path"), None)
+        path = path_of(options)
         if not path:
             raise ConfigError.missing("option.path")
         self._jvm, self._session = spark._jvm, spark._jsparkSession
