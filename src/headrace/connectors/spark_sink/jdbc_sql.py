@@ -31,7 +31,8 @@ class Merge:
         """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
         if mode == "insert" and deletes:
             # A key may be deleted and inserted again, so the delete comes first, and what came before it is not inserted.
-            statements = [self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}"), self._insert(self._not_deleted())]
+            deleted = self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}")
+            statements = [deleted, self._insert(f" AND {self._not_deleted()}")]
         else:
             statements = [getattr(self, f"_{mode}")()]
             statements += [self._delete(self._last(1), self._same())] if deletes else []
@@ -40,10 +41,10 @@ class Merge:
     def _delete(self, deletes: str, condition: str) -> str:
         return f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {deletes} WHERE {condition})"
 
-    def _insert(self, condition: str = "1 = 1") -> str:
+    def _insert(self, condition: str = "") -> str:
         names = self._list(self.columns)
-        order = f"ORDER BY {PARTITION}, {OFFSET}"
-        return f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self.stage} s WHERE {DELETED} = 0 AND {condition} {order}"
+        rows = f"SELECT {names} FROM {self.stage} s WHERE {DELETED} = 0{condition}"
+        return f"INSERT INTO {self.table} ({names}) {rows} ORDER BY {PARTITION}, {OFFSET}"
 
     def _not_deleted(self) -> str:
         """The condition that the key of a row of the stage is not deleted after it."""
