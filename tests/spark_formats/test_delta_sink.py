@@ -71,6 +71,14 @@ def test_a_commit_that_another_was_faster_than_is_tried_again(name: str) -> None
     assert not is_conflict("io.delta.exceptions.DeltaAnalysisException")
 
 
+def test_records_without_value_alone_make_no_column(spark: SparkSession, tmp_path: Path) -> None:
+    first = Topic(spark, "binary", "variant")  # the first records after a start, when no schema is known
+    first.add([(0, b"k", None)])
+    for path in (tmp_path / "t", tmp_path / "${topic}"):
+        task({"format": "delta", "option.path": str(path), "option.mergeSchema": "true"}).put(first.batch({0: (0, 1)}))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_new_columns_are_taken_if_the_table_may_change(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
     props = {"format": "delta", "option.path": str(tmp_path / "t"), "option.mergeSchema": "true"}
     task(props).put(topic.batch({0: (0, 1)}))

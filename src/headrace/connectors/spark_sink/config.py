@@ -90,6 +90,11 @@ class SparkSinkConfig(FormatConfig):
         """Whether a Delta table is changed by key, not appended to."""
         return self.kind == DELTA and self.insert_mode == "upsert"
 
+    @property
+    def deletes(self) -> bool:
+        """Whether records without value delete rows."""
+        return self.delete_enabled and (self.kind == JDBC or self.merges)
+
     def problems(self) -> dict[str, str]:
         """Errors between several options: option → sentence."""
         values, names = self.values, self.option_names

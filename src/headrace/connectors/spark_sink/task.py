@@ -45,14 +45,17 @@ class SparkSinkTask(SinkTask):
             raise formats.as_error(error, f"The format {self._config.format} could not be written") from error
 
     def _targets(self, batch: SinkBatch) -> Iterator[tuple[DataFrame, dict[str, str]]]:
-        """The records of each target and its options."""
-        options = self._config.options
+        """The records of each target and its options; records without value only where they delete."""
+        options, records = self._config.options, batch.frame
+        if not self._config.deletes:
+            # A batch of nothing else may be the first one, whose values have no type yet: it has no columns for the target.
+            records = records.where(records["value"].isNotNull())
         if not any(_TOPIC in value for value in options.values()):
-            if not batch.frame.isEmpty():
-                yield batch.frame, options
+            if not records.isEmpty():
+                yield records, options
             return
         for topic in sorted(batch.topics if batch.topics is not None else self._topics(batch)):
-            topic_records = batch.frame.where(batch.frame["topic"] == topic)
+            topic_records = records.where(records["topic"] == topic)
             if not topic_records.isEmpty():
                 yield topic_records, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
 
