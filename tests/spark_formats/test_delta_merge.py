@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.connectors.spark_sink.config import SparkSinkConfig
+from headrace.errors import ConnectError
 from tests.spark_formats.sinks import Topic, task
 
 if TYPE_CHECKING:
@@ -52,6 +53,16 @@ def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: 
     task(props).put(topic.batch({0: (0, 2)}))
     task(props).put(gone.batch({0: (0, 1)}))
     assert rows(spark, tmp_path / "t") == [(2,)]
+
+
+def test_a_record_without_key_is_no_other_records_row(spark: SparkSession, tmp_path: Path) -> None:
+    topic = Topic(spark, "int", "struct<city: string>")
+    topic.add([(0, 1, ("Thun",)), (0, None, ("Bern",)), (0, None, ("Basel",))])
+    props = {**UPSERT, "pk.fields": "id", "option.path": str(tmp_path / "t")}
+    task(props).put(topic.batch({0: (0, 1)}))
+    with pytest.raises(ConnectError, match="The column id of the key is NULL in the record at t-0, offset "):
+        task(props).put(topic.batch({0: (0, 3)}))
+    assert rows(spark, tmp_path / "t") == [(1, "Thun")]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,24 @@ def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
 
 
 def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
-    """The columns by name, and which of them are the key, by `pk.mode`. Raises ConfigError for fields that are not there."""
+    """The columns by name, and which of them are the key, by `pk.mode`. Raises ConfigError for fields that are not there.
+
+    Where rows are found by their key, a record whose key is NULL fails the job: all of these would be taken for one row, which no
+    later record finds.
+    """
+    columns, keys = _keyed_columns(records, config)
+    if config.insert_mode == "insert" and not config.deletes:
+        return columns, keys
+    return columns | {name: _required(records, name, columns[name]) for name in keys}, keys
+
+
+def _required(records: DataFrame, name: str, column: Column) -> Column:
+    place = F.concat_ws("-", records["original_topic"], records["original_partition"])
+    why = F.concat(F.lit(f"The column {name} of the key is NULL in the record at "), place, F.lit(", offset "), records["offset"])
+    return F.coalesce(column, F.raise_error(why))
+
+
+def _keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
     value = {**value_columns(records), **metadata_columns(config)}
     if config.pk_mode == "kafka":
         names = config.pk_fields or list(_KAFKA)
