@@ -85,7 +85,9 @@ class JdbcTask(PollingSourceTask):
         values = {_TIME: F.unix_micros(F.col(_TIME).cast("timestamp")), _NUMBER: F.col(_NUMBER).cast("bigint")}
         row: Any = first.agg(F.max(F.struct(*(values[name].alias(name) for name in columns))).alias("last")).first()
         last = row["last"]
-        return None if last is None else JdbcPosition(*(last[n] if n in columns else None for n in (_TIME, _NUMBER)))
+        if last is None:
+            return None
+        return begin.to(JdbcPosition(*(last[n] if n in columns else None for n in (_TIME, _NUMBER))))
 
     def _latest(self, database: Database) -> str:
         """The SQL text of the time that rows have to be before."""

@@ -42,6 +42,18 @@ class JdbcPosition:
             position |= {"timestamp": self.time // 1000, "timestamp_nanos": self.time % MICROS * 1000}
         return position if self.number is None else position | {"incrementing": self.number}
 
+    def to(self, last: JdbcPosition) -> JdbcPosition:
+        """The end of the batch that begins after this position; last: of the last row, whose time is cut to microseconds.
+
+        If that is not beyond this position, the times in the database are finer than microseconds, and the last row is within
+        this one: then the end is the next microsecond.
+        """
+        if self.time is None or last.time is None or last.time > self.time:
+            return last
+        if last.number is not None and self.number is not None and last.number > self.number:
+            return last
+        return JdbcPosition(self.time + 1, last.number)
+
 
 def integer(name: str, value: object) -> int:
     """A whole number of an offset. Raises ConnectError."""
