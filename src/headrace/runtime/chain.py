@@ -235,7 +235,7 @@ class TaskChain:
         for part in ("key", "value"):
             names |= {f"input.{part}": _name(getattr(self._reading, part))}
             names |= {f"output.{part}": _name(getattr(self._steps.writing, part))}
-        return names | {"output.headers": _name(self._steps.writing.header)}
+        return names | {"input.headers": _name(self._reading.header), "output.headers": _name(self._steps.writing.header)}
 
 
 def source_steps(plan: TaskPlan, record: RecordColumns) -> Steps:
