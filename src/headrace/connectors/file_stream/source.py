@@ -145,10 +145,12 @@ def _record(frame: DataFrame) -> RecordColumns:
 def _read_batch(spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
     """The lines between two bytes of a file, with the columns of a lane that `_record` takes."""
     (((path, _), (begin, end)),) = ranges.items()
-    content = F.substring("content", begin + 1, end - begin)
-    lines = F.call_function("headrace_lines", content, F.lit(begin).cast("bigint"))
+    with Path(path).open("rb") as file:  # Spark's binaryFile would hold the whole file, and takes none of 2 GiB
+        file.seek(begin)
+        content = file.read(end - begin)
+    lines = F.call_function("headrace_lines", F.col("content"), F.lit(begin).cast("bigint"))
     return (
-        spark.read.format("binaryFile").load(path)
+        spark.createDataFrame([(bytearray(content),)], "content binary")
         .select(F.explode(lines).alias("line"))
         .select(F.lit(path).alias("topic"), F.col("line.begin").alias("offset"), F.col("line.text").alias("value"))
         .withColumn("timestamp", F.timestamp_millis(F.unix_millis(F.current_timestamp())))
