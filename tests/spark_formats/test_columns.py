@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def schema(**fields: str) -> str:
     return json.dumps({"type": "struct", "optional": False, "fields": made}, separators=(",", ":"))
 
 
-def envelope(schema_text: str, payload: dict[str, Any]) -> bytes:
+def envelope(schema_text: str, payload: Any) -> bytes:
     return f'{{"schema":{schema_text},"payload":{json.dumps(payload)}}}'.encode()
 
 
@@ -53,6 +54,23 @@ def test_values_of_several_schemas_have_the_fields_of_all(spark: SparkSession) -
     assert type_ == "struct<id:bigint,name:string,kind:string,more:boolean>"
     assert [row and tuple(row) for row in rows] == [(1, "a", "7", None), (2, None, "x", True), None]
     assert wrong == [None, None, None]
+
+
+def test_what_a_type_of_sparks_cannot_hold_fails_wherever_it_is(spark: SparkSession) -> None:
+    decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "0"}, "optional": True}
+    time = {"type": "int64", "name": "org.apache.kafka.connect.data.Timestamp", "optional": True}
+    small, large = (base64.b64encode(number.to_bytes(20, "big")).decode() for number in (7, 10**39))
+    for item, good, bad, at_all in ((decimal, small, large, "has more digits than"), (time, 1, 2**62, "is beyond the times of")):
+        listed = json.dumps({"type": "array", "items": item, "optional": True}, separators=(",", ":"))
+        fields = [{**item, "field": "one"}]
+        single = json.dumps({"type": "struct", "fields": fields, "optional": True}, separators=(",", ":"))
+        _, rows, wrong = written(spark, JSON, None, [envelope(listed, [good, None]), envelope(listed, [good, bad])], (listed,))
+        assert [len(row or ()) for row in rows] == [2, 0]
+        assert wrong[0] is None
+        assert "The value has a value in it that Spark's ARRAY<" in str(wrong[1])
+        _, rows, wrong = written(spark, JSON, None, [envelope(single, {"one": good}), envelope(single, {"one": bad})], (single,))
+        assert wrong[0] is None
+        assert f"The field one {at_all}" in str(wrong[1])
 
 
 def test_values_without_schema_are_read_by_the_one_that_is_given(spark: SparkSession) -> None:

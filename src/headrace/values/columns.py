@@ -181,7 +181,7 @@ def _fitted(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
         context.fail(None, lit(f"The {name} is {actual}, and {schema.name or schema.type.upper()} is what is read"))
         return f"cast(NULL as {ddl})"
     if typed.kind in ("list", "map", "struct"):
-        return _from_payload(schema, f"from_json({typed.sql}, {lit(_payload_type(schema))})", 0)
+        return _nested(context, a, schema, name)
     return _typed(context, a, Shape(ddl), name)
 
 
@@ -289,14 +289,26 @@ def _typed(context: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
         context.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {shape.ddl}"))
         return cast
     if typed.kind in ("list", "map") and typed.schema is not None:
-        return _from_payload(typed.schema, f"from_json({sql}, {lit(_payload_type(typed.schema))})", 0)
-    return _converted(shape.ddl, sql) if typed.kind == "date" else f"cast({sql} as {shape.ddl})"
+        return _nested(context, a, typed.schema, name)
+    if typed.kind != "date":
+        return f"cast({sql} as {shape.ddl})"
+    if shape.ddl == "TIMESTAMP":
+        converted = f"headrace_try(timestamp_millis({sql}))"
+        context.fail(f"({sql} IS NOT NULL AND {converted} IS NULL)", lit(f"The {name} is beyond the times of Spark's TIMESTAMP"))
+        return converted
+    return f"date_from_unix_date(int({sql} div 86400000L))" if shape.ddl == "DATE" else f"int({sql})"
 
 
-def _converted(ddl: str, millis: Sql) -> Sql:
-    if ddl == "DATE":
-        return f"date_from_unix_date(int({millis} div 86400000L))"
-    return f"int({millis})" if ddl == "INT" else f"headrace_try(timestamp_millis({millis}))"
+def _nested(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
+    """An alternative that is a list, map or struct, in the type of a schema that it fits."""
+    given = f"from_json({a.value.sql}, {lit(_payload_type(schema))})"
+    if _from_payload(schema, given, 0) == given:
+        return given
+    given = context.scope.bind(case([(a.when, given)]))
+    converted = context.scope.bind(f"headrace_try({_from_payload(schema, given, 0)})")
+    why = lit(f"The {name} has a value in it that Spark's {ddl_of(schema)} cannot hold")
+    context.fail(f"({given} IS NOT NULL AND {converted} IS NULL)", why)
+    return converted
 
 
 def _payload_type(schema: Schema) -> str:
@@ -313,14 +325,14 @@ def _payload_type(schema: Schema) -> str:
 
 
 def _from_payload(schema: Schema, sql: Sql, depth: int) -> Sql:
-    """A column that was read with the type `_payload_type`, converted to the type of the schema (`ddl_of`)."""
+    """What was read with the type `_payload_type`, converted to the type of the schema (`ddl_of`); fails if it cannot."""
     if _payload_type(schema) == _shape_of_schema(schema).ddl and schema.logical != DECIMAL:
         return sql
     if schema.logical == DECIMAL:
         digits = f"headrace_decimal_read(headrace_base64({sql}), {schema.scale})"
-        return f"try_cast({digits} as {_logical(schema)})"
+        return f"cast({digits} as {_logical(schema)})"
     if schema.logical:
-        return f"date_from_unix_date({sql})" if schema.logical == DATE else f"headrace_try(timestamp_millis({sql}))"
+        return f"date_from_unix_date({sql})" if schema.logical == DATE else f"timestamp_millis({sql})"
     item = f"x{depth}"
     if schema.type == "array" and schema.items:
         return f"transform({sql}, {item} -> {_from_payload(schema.items, item, depth + 1)})"
