@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.connectors.base import TaskContext
+from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.connectors.spark_sink.connector import SparkSinkConnector
 from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.errors import ConfigError, ConnectError
@@ -38,6 +39,8 @@ def test_what_a_source_needs(spark: SparkSession, given: dict[str, str], option:
         ({"format": "jdbc", "insert.mode": "upsert"}, "pk.mode", "insert.mode=upsert needs a primary key"),
         ({"format": "jdbc", "delete.enabled": "true"}, "delete.enabled", "Deletes need pk.mode=record_key"),
         ({"format": "delta"}, "option.path", "The format delta needs the path of the table"),
+        ({"format": "jdbc", "option.url": "jdbc:sqlserver://db", "option.dbtable": "t"}, "option.url",
+         "The stage table needs CREATE TABLE … AS SELECT, which this database does not have"),
         ({"format": "json", "metadata.columns": "when"}, "metadata.columns",
          "when is none of topic, partition, offset, timestamp, key"),
     ],
@@ -90,3 +93,9 @@ def test_the_path_may_be_given_in_any_case() -> None:
 )
 def test_a_url_without_driver_is_told_without_its_password(url: str, shown: str) -> None:
     assert str(no_driver(url)).startswith(f"Invalid value {shown} for configuration option.url: There is no JDBC driver")
+
+
+def test_a_database_without_what_a_stage_needs_is_told_without_its_password() -> None:
+    props = {"format": "jdbc", "option.url": "jdbc:sqlserver://db;password=Geheim", "option.dbtable": "t"}
+    with pytest.raises(ConfigError, match=r"Invalid value jdbc:sqlserver://db;password=\[hidden\] for configuration option\.url"):
+        SparkSinkConfig(props)

@@ -43,3 +43,7 @@ def test_insert_takes_deletes_in_the_order_of_the_records(records: Sequence[Any]
 
 def test_insert_without_deletes_takes_every_row() -> None:
     assert inserted([(1, "a")], [(2, "b"), (3, "c")], deletes=False) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_the_stage_names_no_type() -> None:
+    assert "CAST" not in Merge("t", "stage", ["id"], [], str).create_stage()  # MySQL has no INT there, Oracle no BIGINT

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.config import Config
+from headrace.config.secrets import without_logins
 from headrace.connectors.base import Props
 from headrace.errors import ConfigError
 from headrace.spark import formats
@@ -38,7 +39,8 @@ class FormatConfig(Config):
     def check(self) -> None:
         """Check what needs more than one option. Raises ConfigError."""
         for name, sentence in self.problems().items() if self._checked else ():
-            raise ConfigError.invalid(name, self.values.get(name, self.originals.get(name)), sentence)
+            value = self.values.get(name, self.originals.get(name))
+            raise ConfigError.invalid(name, without_logins(value) if isinstance(value, str) else value, sentence)
 
     @classmethod
     def all_problems(cls, props: Props) -> Mapping[str, Sequence[str]]:

@@ -10,6 +10,8 @@ JDBC, DELTA = "jdbc", "delta"
 METADATA = ("topic", "partition", "offset", "timestamp", "key")
 _FORMAT, _RECORD, _DATABASE = "Format", "Records", "Databases"
 
+_WITHOUT_STAGE = ("jdbc:sqlserver:", "jdbc:jtds:sqlserver:", "jdbc:db2:", "jdbc:derby:")
+
 
 class SparkSinkConfig(FormatConfig):
     """Configuration of a SparkSinkConnector. `option.<name>` keys are options of the Spark data source."""
@@ -100,6 +102,7 @@ class SparkSinkConfig(FormatConfig):
         values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
+        url = next((value for option, value in self.options.items() if option.lower() == "url"), "").lower()
         wrong = [column for column in values["metadata.columns"] if column not in METADATA]
         if wrong:
             problems["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
@@ -117,6 +120,8 @@ class SparkSinkConfig(FormatConfig):
             return problems
         if "url" not in names:
             problems["option.url"] = "The format jdbc needs the URL of the database"
+        elif any(url.startswith(start) for start in _WITHOUT_STAGE):
+            problems["option.url"] = "The stage table needs CREATE TABLE … AS SELECT, which this database does not have"
         if "dbtable" not in names:
             problems["option.dbtable"] = "The format jdbc needs the table"
         return problems

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 PARTITION, OFFSET, DELETED = "headrace_partition", "headrace_offset", "headrace_deleted"
+_GREATEST = 2**63 - 1  # of BIGINT: a smaller literal is an INT
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,12 @@ class Merge:
     """An identifier as SQL."""
 
     def create_stage(self) -> str:
-        """An empty table with the columns of the table, in their types, and what the rows are ordered by."""
-        return (
-            f"CREATE TABLE {self.stage} AS SELECT {self._list(self.columns)}, CAST(0 AS INT) AS {PARTITION}, "
-            f"CAST(0 AS BIGINT) AS {OFFSET}, CAST(0 AS INT) AS {DELETED} FROM {self.table} WHERE 1 = 0"
-        )
+        """An empty table with the columns of the table, in their types, and what the rows are ordered by.
+
+        The types of those are those of literals, which databases agree on: none has every name of a type, in none CAST takes all.
+        """
+        order = f"0 AS {PARTITION}, {_GREATEST} AS {OFFSET}, 0 AS {DELETED}"
+        return f"CREATE TABLE {self.stage} AS SELECT {self._list(self.columns)}, {order} FROM {self.table} WHERE 1 = 0"
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
         """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
