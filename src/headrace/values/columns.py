@@ -306,8 +306,8 @@ def _nested(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
         return given
     given = context.scope.bind(case([(a.when, given)]))
     converted = context.scope.bind(f"headrace_try({_from_payload(schema, given, 0)})")
-    why = lit(f"The {name} has a value in it that Spark's {ddl_of(schema)} cannot hold")
-    context.fail(f"({given} IS NOT NULL AND {converted} IS NULL)", why)
+    lost = f"({given} IS NOT NULL AND {converted} IS NULL)"
+    context.fail(lost, lit(f"The {name} has a value in it that Spark's {ddl_of(schema)} cannot hold"))
     return converted
 
 
