@@ -235,6 +235,32 @@ def test_a_batch_whose_records_are_deleted_after_a_kill_is_not_run_again(drive, 
         assert list(driver.store("counts").all()) == [("a", 2)]
 
 
+class Beginning(TopicsInMemory):
+    """Topics of an instance that is killed when a batch has begun."""
+
+    killed = False
+
+    def run(self, runtime, batch, inputs) -> None:
+        if self.killed:
+            raise Killed
+        super().run(runtime, batch, inputs)
+
+
+def test_an_interrupted_batch_with_a_record_that_fails_counts_the_others_once(drive, spark):
+    builder, topics, config = StreamsBuilder(), Beginning(spark), {"processing.exception.handler": "continue"}
+    stream = builder.stream("in", STRINGS)
+    stream.group_by_key().count(Materialized.as_("counts"))
+    stream.map_values(lambda value: value.cast("bigint").cast("string")).to("out")
+    topics.killed = True
+    with drive(builder, topics=topics, config=config) as driver, pytest.raises(Killed):
+        feed(driver, "in", [("a", "no number", 1), ("a", "2", 2), ("a", "3", 3), ("a", "4", 4)])
+    topics.killed = False
+    with drive(builder, topics=topics, config=config) as driver:
+        feed(driver, "in", [("a", "5", 5)])
+        assert list(driver.store("counts").all()) == [("a", 4)]
+    assert [row[5] for row in topics.rows["out"]] == [b"2", b"3", b"4", b"5"]
+
+
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):
     topics, deleted = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
     with drive(_application(), topics=topics) as driver:

@@ -117,6 +117,7 @@ class StreamTask:
             log.info("An interrupted batch is run again", subtopology=self.program.number, batch=self.number)
             ranges, self._pending = self._pending, {}
             self._batch(ranges)
+            self._unfinished = {}  # the last part, if it was split for a record that failed
 
     def step(self) -> bool:
         """Run one batch of the available records; whether there were any.
