@@ -16,6 +16,7 @@ _NOT_HERE = (
     "headrace_streams_",  # no application reports to this worker
     "kafka_connect_source_task_metrics_transaction_size_",  # of sources that write exactly once
     "headrace_task_last_error",  # of a task that has failed
+    "headrace_task_restart_pending",  # the same
 )
 _OF_GROUPS = "kafka_connect_connect_worker_rebalance_metrics_"
 """Of workers that have rebalanced."""
