@@ -52,8 +52,3 @@ class FormatConfig(Config):
         problems = {name: [sentence] for name, sentence in config.problems().items()}
         unknown = formats.missing(config.format)
         return problems if unknown is None else problems | {"format": [unknown]}
-
-
-def path_of(options: Mapping[str, str]) -> str | None:
-    """The `path` among the options of a data source, whose names Spark takes in any case."""
-    return next((value for name, value in options.items() if name.lower() == "path"), None)

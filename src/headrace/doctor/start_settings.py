@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from headrace.doctor.finding import Finding, warning, wrong
 from headrace.errors import HeadraceError
@@ -16,43 +16,44 @@ from headrace.rest.server import exposure
 from headrace.runtime.listeners import ListenerAddress
 from headrace.runtime.worker_config import WorkerConfig
 
+T = TypeVar("T")
+
 
 def problems(config: WorkerConfig) -> Iterator[Finding]:
     """What the worker would not start with, and listeners that are open to the network."""
-    before_listeners: Sequence[Callable[[], object]] = (
-        lambda: access(config),
-        lambda: parse_rules(config.response_headers),
-        lambda: CrossOrigin.of(config.cors_origins, config.cors_methods),
-        lambda: lineage_client(config),
-        lambda: tls.client_context(config) if config.rest_scheme() == "https" else None,
-    )
-    for read in before_listeners:
-        yield from _refused(read)
+    refusals: list[Finding] = []
+    authenticated = _read(lambda: access(config) is not None, refusals)
+    _read(lambda: parse_rules(config.response_headers), refusals)
+    _read(lambda: CrossOrigin.of(config.cors_origins, config.cors_methods), refusals)
+    _read(lambda: lineage_client(config), refusals)
+    if config.rest_scheme() == "https":
+        _read(lambda: tls.client_context(config), refusals)
+    yield from refusals
     for listeners, prefix in ((config.listening(), tls.LISTENERS), (config.admin_listening() or [], tls.ADMIN_LISTENERS)):
-        yield from _of_listeners(config, listeners, prefix)
+        # Where users cannot be read, that is said already, and whoever has set them means to ask.
+        yield from _of_listeners(config, listeners, prefix, authenticated is not False)
 
 
-def _refused(read: Callable[[], object]) -> Iterator[Finding]:
+def _read(read: Callable[[], T], refusals: list[Finding]) -> T | None:
+    """What is read; None, and a finding more, if the worker would refuse it."""
     try:
-        read()
+        return read()
     except HeadraceError as error:
-        yield wrong("config", str(error).rstrip("."), "correct it in the worker file, or in the file that it names")
+        refusals.append(wrong("config", str(error).rstrip("."), "correct it in the worker file, or in the file that it names"))
+        return None
 
 
-def _of_listeners(config: WorkerConfig, listeners: Sequence[ListenerAddress], prefix: str) -> Iterator[Finding]:
+def _of_listeners(
+    config: WorkerConfig, listeners: Sequence[ListenerAddress], prefix: str, authenticated: bool
+) -> Iterator[Finding]:
     """Whether their certificates can be read, and which of them are open to the network."""
-    context: ssl.SSLContext | None = None
-    readable = [listener for listener in listeners if listener.scheme == "http"]
-    if len(readable) < len(listeners):
-        refused = list(_refused(lambda: tls.server_context(config, prefix)))
-        yield from refused
-        if not refused:
-            context, readable = tls.server_context(config, prefix), list(listeners)
-    try:
-        authenticated = access(config) is not None
-    except HeadraceError:  # it is said already, and whoever has set it means to ask
-        authenticated = True
-    for listener in readable:
+    refusals: list[Finding] = []
+    has_tls = any(listener.scheme != "http" for listener in listeners)
+    context = _read(lambda: tls.server_context(config, prefix), refusals) if has_tls else None
+    yield from refusals
+    for listener in listeners:
+        if listener.scheme != "http" and context is None:
+            continue
         url = f"{listener.scheme}://{listener.host}:{listener.port}"
         own_context = context if listener.scheme == "https" else None
         if exposed := exposure(url, _addresses(listener), own_context, authenticated):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError, HeadraceError, RetriableError
@@ -18,6 +19,11 @@ _UNAVAILABLE = re.compile(
     r"|SQLTransient\w*Exception|SQLRecoverableException|SQLNonTransientConnectionException"
     r"|Connection to \S+ refused|terminating connection due to|the database system is (starting up|shutting down)"
 )
+
+
+def option(options: Mapping[str, str], name: str) -> str | None:
+    """The value of an option of a data source, None if it is not there. name: in small letters; Spark takes it in any case."""
+    return next((value for given, value in options.items() if given.lower() == name), None)
 
 
 def available_formats(spark: SparkSession) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config.secrets import without_logins
 from headrace.errors import ConfigError
+from headrace.spark import formats
 from headrace.spark.optional_jars import FORMATS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Database:
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         """options: case of names does not matter. Raises ConfigError if there is no driver for the URL."""
         self._spark = spark
-        self.url = next((v for k, v in options.items() if k.lower() == "url"), "")
+        self.url = formats.option(options, "url") or ""
         self.options = {k: v for k, v in options.items() if k.lower() not in ("dbtable", "query")}
         if not any(name.lower() == "driver" for name in options):
             self.options["driver"] = driver(spark, self.url)

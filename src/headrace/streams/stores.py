@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from headrace.errors import ArgumentError
+from headrace.errors import ArgumentError, ConfigError
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.serdes import Serde
 
@@ -89,6 +89,15 @@ class StateStore:
     def with_caching_disabled(self) -> StateStore:
         """Without a cache before the store."""
         return replace(self, caching_enabled=False)
+
+    def with_default_serdes(self, key: Serde | None, value: Serde | None) -> StateStore:
+        """With these serdes where it has none of its own. Raises ConfigError if it then lacks one."""
+        key, value = self.key_serde or key, self.value_serde or value
+        if key is None or value is None:
+            raise ConfigError(
+                f"The store {self.name} has no serde of keys or values: give its builder both, or set default.*.serde."
+            )
+        return replace(self, key_serde=key, value_serde=value)
 
 
 def _at_least_zero(duration: Duration, what: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.errors import ConfigError, TopologyError
+from headrace.errors import TopologyError
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.session import require_local
@@ -12,7 +12,7 @@ from headrace.streams.engine.source import serdes_of
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode
 from headrace.streams.processor_groups import owned_stores, owner_of, owns_store, processor_groups
 from headrace.streams.serdes import RegistrySerde, WindowedSerde
-from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SlidingWindows
 
@@ -61,14 +61,6 @@ def require_supported(topology: Topology) -> None:
         )
 
 
-def _require_serdes(store: StateStore, config: StreamsConfig) -> None:
-    key, value = config.default_serdes
-    if (store.key_serde or key) is None or (store.value_serde or value) is None:
-        raise ConfigError(
-            f"The store {store.name} has no serde of keys or values: give its builder both, or set default.*.serde."
-        )
-
-
 def _check_sink(node: SinkNode) -> None:
     produced, is_fixed = node.produced, isinstance(node.topic, str)
     if produced.partitioner is not None and not is_fixed:
@@ -97,7 +89,7 @@ def require_runnable(topology: Topology, config: StreamsConfig) -> None:
         if isinstance(node.operation, ops.UserProcessor):
             owned = owned_stores(node, topology.nodes.values())
             for store in (topology.stores[name] for name in node.stores if name in topology.stores and name not in owned):
-                _require_serdes(store, config)
+                store.with_default_serdes(*config.default_serdes)
     if (master := config.spark_settings.get("spark.master")) is not None:
         require_local(master)
 

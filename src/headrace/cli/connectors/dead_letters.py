@@ -9,6 +9,7 @@ import typer
 
 from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.texts import plain
+from headrace.dead_letters import NOT_WRITTEN
 
 group = typer.Typer(no_args_is_help=True, help="Records that failed: look at them, try them again, replay them once.")
 
@@ -18,8 +19,6 @@ Connector = Annotated[
     str | None,
     typer.Option("--connector", metavar="NAME", help="Through the chain of this connector; needed where letters do not name it."),
 ]
-
-_NOT_WRITTEN = ("dropped", "failed", "refused")
 
 
 @group.command("list")
@@ -114,5 +113,5 @@ def replay(
         typer.echo(response.text)
     else:
         tables.show(tables.replayed(response.object))
-    if any(letter["outcome"] in _NOT_WRITTEN for letter in response.object["letters"]):
+    if any(letter["outcome"] in NOT_WRITTEN for letter in response.object["letters"]):
         raise typer.Exit(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.config import Importance, Type, Width, option
 from headrace.config.validators import NonEmptyString, ValidList, ValidString
 from headrace.connectors.format_config import FormatConfig
+from headrace.spark import formats
 
 JDBC, DELTA = "jdbc", "delta"
 METADATA = ("topic", "partition", "offset", "timestamp", "key")
@@ -102,7 +103,7 @@ class SparkSinkConfig(FormatConfig):
         values, names = self.values, self.option_names
         problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
-        url = next((value for option, value in self.options.items() if option.lower() == "url"), "").lower()
+        url = (formats.option(self.options, "url") or "").lower()
         wrong = [column for column in values["metadata.columns"] if column not in METADATA]
         if wrong:
             problems["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.connectors.format_config import path_of
 from headrace.connectors.sink import SinkBatch, TopicPartition
 from headrace.connectors.spark_sink.delta_merge import merge
 from headrace.connectors.spark_sink.rows import rows
@@ -48,7 +47,7 @@ class DeltaTask(SparkSinkTask):
                 self._append(batch, records, options)
         except Exception as error:
             if any(is_conflict(cause.java_class) for cause in failure.causes(error)):
-                raise RetriableError(f"Another commit to the table {path_of(options)} came in between.") from error
+                raise RetriableError(f"Another commit to the table {formats.option(options, 'path')} came in between.") from error
             raise
 
     def _append(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
@@ -80,7 +79,7 @@ class Commit:
 
     def __init__(self, spark: Any, options: Mapping[str, str]) -> None:
         """options: `path`, and what Delta's writer takes. Raises ConfigError without a path."""
-        path = path_of(options)
+        path = formats.option(options, "path")
         if not path:
             raise ConfigError.missing("option.path")
         self._jvm, self._session = spark._jvm, spark._jsparkSession

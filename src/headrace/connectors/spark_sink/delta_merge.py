@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.format_config import path_of
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.connectors.spark_sink.rows import keyed_columns
 from headrace.errors import ConfigError
+from headrace.spark import formats
 from headrace.sql_functions import F, Window
 from headrace.values.sql import quoted
 
@@ -26,7 +26,7 @@ def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str
 
     Raises ConfigError without a path, or for a key that the records do not have.
     """
-    path = path_of(options)
+    path = formats.option(options, "path")
     if not path:
         raise ConfigError.missing("option.path")
     spark: Any = records.sparkSession

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.connectors.base import Poll, PollingSourceTask, Props, SourcePartition, StoredOffsets
-from headrace.connectors.format_config import path_of
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.reading import DataSource
+from headrace.spark import formats
 from headrace.sql_functions import F
 from headrace.values.times import now_ms
 
@@ -34,7 +34,7 @@ class FilesTask(PollingSourceTask):
 
     def partitions(self) -> list[SourcePartition]:
         """The path."""
-        return [{"format": self._config.format, "path": path_of(self._config.options)}]
+        return [{"format": self._config.format, "path": formats.option(self._config.options, "path")}]
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The files after the stored one that have settled; None if there are none."""
@@ -76,6 +76,6 @@ class FilesTask(PollingSourceTask):
 
     def _warn_of_late(self, done: int) -> None:
         if self._done is not None and done > self._done:
-            log.warning("files.late", path=path_of(self._config.options), count=done - self._done,
+            log.warning("files.late", path=formats.option(self._config.options, "path"), count=done - self._done,
                         hint="older than a file that has been read, so they are not read; touch them")  # fmt: skip
         self._done = done

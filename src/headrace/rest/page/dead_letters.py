@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headrace.config.secrets import put_back
+from headrace.dead_letters import NOT_WRITTEN
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest.page.call import Call
 from headrace.rest.page.edit import from_json, hidden
@@ -16,7 +17,6 @@ from headrace.rest.page.render import pretty
 _PER_PAGE = "50"
 _CLASS = "connector.class"
 _LETTERS = ("headrace", "dead-letters")
-_FAILED = ("dropped", "failed", "refused")
 
 
 def screen(call: Call) -> Response:
@@ -84,7 +84,7 @@ def replay(call: Call) -> Response:
     counts = {kind: sum(letter["outcome"] == kind for letter in letters_of_run) for kind in ("replayed", "already-replayed")}
     sentence = f"{counts['replayed']} replayed"
     sentence += f", {counts['already-replayed']} had been already" if counts["already-replayed"] else ""
-    failed = [f"{letter['id']}: {letter['message']}" for letter in letters_of_run if letter["outcome"] in _FAILED]
+    failed = [f"{letter['id']}: {letter['message']}" for letter in letters_of_run if letter["outcome"] in NOT_WRITTEN]
     return call.message(". ".join([sentence, *failed]).removesuffix(".") + ".", ok=not failed, then="replayed")
 
 

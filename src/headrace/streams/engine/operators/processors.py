@@ -7,10 +7,10 @@ applied to the store at the end of the batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ConfigError, StreamsError
+from headrace.errors import StreamsError
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, kind_of, null, union
@@ -179,12 +179,9 @@ def _access(context: Context, stores: ProcessorStores) -> dict[str, StoreAccess]
         kinds = table.layout.keys[0][1], table.layout.value
         accesses[name] = StoreAccess(table.store_with_serdes, kinds, state.runtime.socket(), read_only=True)
     for name in stores.own:
-        described = state.stores[name]
-        serdes = described.key_serde or context.defaults[0], described.value_serde or context.defaults[1]
-        if serdes[0] is None or serdes[1] is None:
-            raise ConfigError(f"The store {name} has no serde of keys or values: give its builder both, or set default.*.serde.")
-        described = replace(described, key_serde=serdes[0], value_serde=serdes[1])
-        key, value = formats.type_of(serdes[0]), formats.type_of(serdes[1])
+        described = state.stores[name].with_default_serdes(*context.defaults)
+        assert described.key_serde is not None and described.value_serde is not None
+        key, value = formats.type_of(described.key_serde), formats.type_of(described.value_serde)
         state.table(name, Layout(_keys(described.kind, key), value))
         accesses[name] = StoreAccess(described, (key, value), state.runtime.socket())
     return accesses

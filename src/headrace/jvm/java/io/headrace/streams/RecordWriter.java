@@ -112,7 +112,10 @@ final class RecordWriter {
         }
     }
 
-    /** A record: topic, partition (as headrace.streams.engine.sinks has it) or null, key, value, headers as pairs of bytes, time, whether it is a changelog's. */
+    /**
+     * A record: topic, partition (as headrace.streams.engine.sinks has it) or null, key, value, headers as pairs of bytes, time,
+     * whether it is a changelog's.
+     */
     @SuppressWarnings("unchecked")
     void send(Object[] record) {
         check();
