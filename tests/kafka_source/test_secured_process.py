@@ -92,7 +92,7 @@ def test_users_do_over_https_what_their_role_allows_and_see_why_a_connector_fail
     environ = {"SSL_CERT_FILE": made.path("ca.pem")}
     told = headrace("connectors", "logs", "c", "--url", url, environ=environ)
     assert (told.returncode, told.stderr) == (0, "")
-    assert "ERROR connector.failed" in told.stdout
+    assert f"ERROR {secured.url.removeprefix('https://')} connector.failed" in told.stdout
     refused = headrace("connectors", "pause", "c", "--url", url, environ=environ)
     assert (refused.returncode, refused.stderr) == (1, "error: This needs the role operate; rita has read.\n")
 

@@ -11,17 +11,34 @@ from headrace.errors import SetupError
 
 _PORTS = range(20_000, 32_000)
 
+_reserved: list[socket.socket] = []
+
 
 def free_port() -> int:
-    """A port that nothing listens on.
+    """A port that nothing listens on, and that no other call has returned, in any process that still runs.
 
     It is below the ephemeral ports of outgoing connections: else a client that tries to reconnect to a stopped broker could get
     the broker's port as its own, and occupy it when the broker restarts.
     """
-    for port in random.sample(_PORTS, 200):
-        if _is_free(port):
+    for port in random.SystemRandom().sample(_PORTS, 200):
+        if _is_free(port) and _reserve(port):
             return port
     raise SetupError(f"No free port between {_PORTS[0]} and {_PORTS[-1]} was found on {HOST}.")
+
+
+def _reserve(port: int) -> bool:
+    """Hold the UDP port of the same number, which no server here uses, until this process ends.
+
+    A server listens on its port seconds after the port was chosen; until then another call could choose it.
+    """
+    reservation = socket.socket(type=socket.SOCK_DGRAM)
+    try:
+        reservation.bind((HOST, port))
+    except OSError:
+        reservation.close()
+        return False
+    _reserved.append(reservation)
+    return True
 
 
 def require_free(port: int, listener: str) -> None:
