@@ -279,7 +279,7 @@ class StreamsInstance:
         if member is None:
             return
         try:
-            positions = {} if engine is None else {p: at for task in engine.tasks for p, at in task.positions.items()}
+            positions = {} if engine is None else {p: at for task in engine.tasks for p, at in task.positions.offsets.items()}
             members = [member for *_, member in self._admin().group_members(application)]
             done = request_shutdown(member, members, str(reason), positions.get(partition_of_requests(member)))
         except HeadraceError as error:

@@ -17,6 +17,8 @@ from headrace.values.times import now_ms
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.streams.engine.cluster import BatchTransactions
+
 Row = tuple[str, int, int, int, bytes | None, bytes | None, list[tuple[str, bytes]] | None]
 
 
@@ -97,6 +99,10 @@ class TopicsInMemory:
     def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
         """Commit offsets with notes."""
         self.offsets_committed.update(offsets)
+
+    def transactions(self, subtopology: int) -> BatchTransactions | None:
+        """None: batches are written at least once."""
+        return None
 
 
 def _packed(row: Row) -> bytes:

@@ -80,7 +80,7 @@ class TopologyTestDriver:
         for task in self._tasks:
             task.state.runtime.set_now(self._now)
             task.recover()
-        if any(task.is_punctuation_due() for task in self._tasks):  # processors begin to work before the first record
+        if any(task.plan.is_punctuation_due() for task in self._tasks):  # processors begin to work before the first record
             self._work()
 
     def __enter__(self) -> Self:
@@ -92,8 +92,7 @@ class TopologyTestDriver:
     def close(self) -> None:
         """Commit what has been done, and delete the state."""
         for task in self._tasks:
-            if task.uncommitted:
-                task.commit_done()
+            task.commits.commit_done()
             task.state.runtime.close()
         for table in self._globals:
             table.close()

@@ -64,6 +64,17 @@ class InOneGo:
         self.topics._die(True)
 
 
+class ExactlyOnce(Killing):
+    """Topics of an instance that writes exactly once."""
+
+    def __init__(self, spark, kind: type[InOneGo]) -> None:
+        super().__init__(spark)
+        self._kind = kind
+
+    def transactions(self, subtopology: int) -> InOneGo:
+        return self._kind(self)
+
+
 def _application() -> StreamsBuilder:
     builder = StreamsBuilder()
     counts = builder.stream("in", STRINGS).group_by(lambda k, v: v).count(Materialized.as_("counts"))
@@ -111,15 +122,12 @@ def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
 
 
 def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
-    topics, chance, expected = Killing(spark), random.Random(5), {}
+    topics, chance, expected = ExactlyOnce(spark, InOneGo), random.Random(5), {}
 
     def start():
         builder = StreamsBuilder()
         builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
-        driver = drive(builder, topics=topics)
-        for task in driver._tasks:
-            task.transactions = InOneGo(topics)
-        return driver
+        return drive(builder, topics=topics)
 
     driver, kills = start(), 0
     for batch in batches(6, (4, 5, 6, 7)):
@@ -162,10 +170,9 @@ class Unanswered(InOneGo):
 
 
 def test_exactly_once_a_restore_that_fails_begins_again(drive, spark):
-    builder, topics = StreamsBuilder(), Killing(spark)
+    builder, topics = StreamsBuilder(), ExactlyOnce(spark, Unanswered)
     builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
     with drive(builder, topics=topics) as driver:
-        driver._tasks[0].transactions = Unanswered(topics)
         for sentence in ("No answer to a commit", "No answer to a question"):
             with pytest.raises(RetriableError, match=sentence):
                 feed(driver, "in", [("a", "x", 1)] if "commit" in sentence else [])
@@ -268,7 +275,7 @@ def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(dri
         task = next(task for task in driver._tasks if "counts" in task.state.logs)
         for topic in deleted:
             del topics.rows[topic]
-        task.use_recreated_topics(deleted, task.earliest_offsets(deleted))
+        task.use_recreated_topics(deleted, task.positions.earliest_offsets(deleted))
         feed(driver, "in", [("2", "x", 2)])
         with pytest.raises(StreamsError, match="it ended before they were filled again: app-counts-changelog"):
             drive(_application(), topics=topics)

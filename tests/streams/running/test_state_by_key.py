@@ -95,9 +95,9 @@ def test_a_batch_runs_the_job_of_the_batch_before(drive):
     with drive(builder) as driver:
         task = driver._tasks[0]
         feed(driver, "in", [("a", "x", 0)])
-        job = task._program_job
+        job = task.plan.job()
         feed(driver, "in", [("a", "x", 1)])
-        assert task._program_job is job
+        assert task.plan.job() is job
         assert driver.store("counts").get("a") == 2
 
 

@@ -13,15 +13,19 @@ from headrace.kafka.groups import Partition
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.batch_ranges import BatchRanges
+from headrace.streams.engine.changelog_refill import ChangelogRefill
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import StateManager
 from headrace.streams.engine.exception_handlers import ExceptionHandlers
 from headrace.streams.engine.global_tables import GlobalTable
+from headrace.streams.engine.planned_program import PlannedProgram
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.engine.source import SourceReader
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.engine.task import StreamTask
+from headrace.streams.engine.task_commits import TaskCommits
+from headrace.streams.engine.task_positions import TaskPositions
 from headrace.streams.internal_topics import changelog_name, full_name
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.stores import StateStore, StoreKind, StoreType
@@ -65,7 +69,7 @@ def assemble(
     tasks = _planned_in_order(
         [_task(topology, config, cluster, counts, program, topics, shared, repartition_sources) for program in programs]
     )
-    return [task for task in tasks if task.partitions], list(tables.values())
+    return [task for task in tasks if task.positions.partitions], list(tables.values())
 
 
 def _with_storage(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
@@ -82,11 +86,11 @@ def _planned_in_order(tasks: list[StreamTask]) -> list[StreamTask]:
     """
     waiting, prepared = list(tasks), []
     while waiting:
-        ready = [task for task in waiting if all(map(task.source_reader.is_known, task.program.sources))]
-        if not ready and any(task.infer_formats() for task in waiting):
+        ready = [task for task in waiting if task.plan.has_known_inputs()]
+        if not ready and any(task.plan.infer_formats() for task in waiting):
             continue
         for task in ready or waiting[:1]:  # raises for a topic that nothing writes
-            task.prepare()
+            task.plan.prepare()
             waiting.remove(task)
             prepared.append(task)
     return prepared
@@ -115,12 +119,15 @@ def _task(
     if handlers:
         state.runtime.defer_writes()
     source_reader = SourceReader(topics, config.skips_bad_records, merged, config.dead_letter_topic, config.uses_wall_clock)
+    partitions = [(name, p) for name in names for p in range(counts[name])]
+    reset |= dict.fromkeys(internal, "earliest")
+    positions, refill = TaskPositions(cluster, state.runtime, partitions, reset, internal), ChangelogRefill(state, cluster)
     return StreamTask(
-        program, source_reader, state, cluster, read, [(name, p) for name in names for p in range(counts[name])],
+        program.number, PlannedProgram(program, source_reader, state), state, cluster, read,
         BatchRanges(source_reader, cluster, program.sources, read, config.max_batch_records),
-        reset | dict.fromkeys(internal, "earliest"),
+        positions, TaskCommits(program.number, cluster, state, positions, refill), refill,
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full_name(t)) in names},
-        internal=internal, handlers=handlers,
+        handlers=handlers,
     )  # fmt: skip
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from headrace.errors import RetriableError, StreamsError
+from headrace.errors import RetriableError
 from headrace.kafka.groups import Partition
-from headrace.kafka.reset_policy import BY_DURATION
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Ranges
 
@@ -63,6 +62,10 @@ class Cluster(Protocol):
         """Commit offsets with metadata, all at once."""
         ...
 
+    def transactions(self, subtopology: int) -> BatchTransactions | None:
+        """The transactions of a sub-topology's batches; None if they are written at least once."""
+        ...
+
 
 class BatchTransactions(Protocol):
     """Writes batches exactly once."""
@@ -76,21 +79,3 @@ class BatchTransactions(Protocol):
         transaction may have been committed.
         """
         ...
-
-
-def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapping[str, str]) -> dict[Partition, int]:
-    """The first offsets of partitions without a committed one. reset: policies by topic. Raises StreamsError for `none`, and
-    RetriableError for a topic that does not exist any more.
-    """
-    fresh = {p: reset.get(p[0], "earliest") for p in partitions}
-    offsets: dict[Partition, int] = {}
-    for reset_policy in {
-        policy for policy in fresh.values() if policy in ("earliest", "latest") or policy.startswith(BY_DURATION)
-    }:
-        offsets |= cluster.offsets([p for p, policy in fresh.items() if policy == reset_policy], reset_policy)
-    if missing := [p for p in fresh if p not in offsets]:
-        (topic, partition), policy = missing[0], fresh[missing[0]]
-        if policy == "none":
-            raise StreamsError(f"There is no committed offset for {topic}-{partition}, and auto.offset.reset is none.")
-        raise RetriableError(f"The partition {topic}-{partition} is missing. {CREATE_INTERNAL_TOPICS}")
-    return offsets

@@ -153,8 +153,6 @@ class Engine:
         """
         cluster.limit_batch_size(written_topics(topology, config))
         self.tasks, self.globals = build(topology, config, cluster, admin)
-        for task in self.tasks:
-            task.transactions = cluster.transactions(task.program.number)
         self._running_tasks = len(self.tasks)
         self._cluster, self._jobs = cluster, spark.sparkContext
         self._tag = f"{config.application_id}-{uuid4().hex}"  # of the jobs of this engine
@@ -162,7 +160,7 @@ class Engine:
         self._stopping, self._paused = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
         self._on_retry: Callable[[], None] = lambda: None
-        self._locks = {task.program.number: threading.Lock() for task in self.tasks}
+        self._locks = {task.subtopology: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
         self._globals_due = 0.0  # when to update the global tables
         self._repartition_purge = RepartitionTopicPurge(topology, config, admin)
@@ -175,7 +173,7 @@ class Engine:
         waiting = threading.Barrier(len(self.tasks), action=ready) if self.tasks else None
         for task in self.tasks:
             args = (task, waiting, failed)
-            thread = threading.Thread(target=self._run_task, args=args, name=f"StreamTask-{task.program.number}", daemon=True)
+            thread = threading.Thread(target=self._run_task, args=args, name=f"StreamTask-{task.subtopology}", daemon=True)
             self._threads.append(thread)
             thread.start()
         if waiting is None:
@@ -207,9 +205,10 @@ class Engine:
         and what `create` raises; then nothing has changed here.
         """
         with self._all_locked(topics):
-            unread = {topic for task in self.tasks for topic in task.unread(topics, self.tasks)}
+            written = [task.state.runtime.written_offsets() for task in self.tasks]
+            unread = {topic for task in self.tasks for topic in task.positions.unread(topics, written)}
             create()
-            begin = [task.earliest_offsets(topics) for task in self.tasks]
+            begin = [task.positions.earliest_offsets(topics) for task in self.tasks]
             for task, offsets in zip(self.tasks, begin, strict=True):
                 task.use_recreated_topics(topics, offsets)
         return unread
@@ -218,7 +217,7 @@ class Engine:
         """Write the stores to those of their changelogs that are new since `use_recreated_topics`. May be called again if it
         fails.
         """
-        if any(task.needs_refill for task in self.tasks):
+        if any(task.refill.is_due for task in self.tasks):
             with self._all_locked():
                 for task in self.tasks:
                     task.refill_changelogs()
@@ -231,7 +230,7 @@ class Engine:
     def open_store(self, name: str) -> Iterator[StoreReader]:
         """A reader of a store, which no batch changes meanwhile. Raises StreamsError if it is closed."""
         task, table, _ = self._table_of(name)
-        with self._locks[task.program.number]:
+        with self._locks[task.subtopology]:
             yield table.reader()
 
     def _table_of(self, name: str) -> tuple[StreamTask, StoreTable, StateStore]:
@@ -245,16 +244,16 @@ class Engine:
 
     def metrics(self) -> dict[str, dict[str, float]]:
         """The metrics by sub-topology."""
-        return {f"sub-topology-{task.program.number}": dict(task.metrics) for task in self.tasks}
+        return {f"sub-topology-{task.subtopology}": dict(task.metrics) for task in self.tasks}
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
         """The estimated number of rows of each store, by sub-topology."""
         sizes = {}
         for task in self.tasks:
-            lock = self._locks[task.program.number]  # else it may be closed meanwhile; a restore is not waited for
+            lock = self._locks[task.subtopology]  # else it may be closed meanwhile; a restore is not waited for
             if lock.acquire(timeout=_POLL_S):
                 try:
-                    sizes |= {} if self._stopping.is_set() else {f"sub-topology-{task.program.number}": task.store_sizes()}
+                    sizes |= {} if self._stopping.is_set() else {f"sub-topology-{task.subtopology}": task.store_sizes()}
                 finally:
                     lock.release()
         return sizes
@@ -277,7 +276,7 @@ class Engine:
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         with ExitStack() as locks:
             for task in self.tasks:
-                lock = self._locks[task.program.number]
+                lock = self._locks[task.subtopology]
                 while not lock.acquire(timeout=_POLL_S):
                     if time.monotonic() > deadline:
                         raise RetriableError(f"A batch has not come to its end in {_LOCK_TIMEOUT_S:g} s.")
@@ -287,7 +286,7 @@ class Engine:
             yield
 
     def _run_task(self, task: StreamTask, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
-        number = task.program.number
+        number = task.subtopology
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
         try:
@@ -299,8 +298,7 @@ class Engine:
                     if not self._run_batch(task):
                         self._wait_for_records(task)
             with self._locks[number]:
-                if task.uncommitted:
-                    task.commit_done()
+                task.commits.commit_done()
         except threading.BrokenBarrierError:
             return
         except BaseException as error:
@@ -313,7 +311,7 @@ class Engine:
                 failed(_as_streams_error(error, number))
         finally:
             with self._locks[number]:
-                task.close()
+                task.state.runtime.close()
             with self._failure:
                 self._running_tasks -= 1
                 if not self._running_tasks:
@@ -348,17 +346,17 @@ class Engine:
         backoff, reason = Backoff(0.1, 10.0), ""
 
         def alone(_left_s: float) -> Value:
-            with self._locks[task.program.number]:
+            with self._locks[task.subtopology]:
                 return action()
 
         def may_help(error: Exception) -> bool:
             nonlocal reason
-            translated = failure.as_error(error, f"Sub-topology {task.program.number}")
+            translated = failure.as_error(error, f"Sub-topology {task.subtopology}")
             reason = str(translated)
             return isinstance(translated, RetriableError) and not self._stopping.is_set()
 
         def wait(_pause_s: float) -> bool:
-            log.warning("A batch is tried again: %s", reason, subtopology=task.program.number)
+            log.warning("A batch is tried again: %s", reason, subtopology=task.subtopology)
             self._on_retry()
             return self._stopping.wait(backoff.failed())
 
@@ -367,9 +365,9 @@ class Engine:
 
 def _topics_of_producer(task: StreamTask) -> set[str]:
     """The topics of a task's producer: those with fixed names that it writes to, and those whose offsets it commits."""
-    fixed = (node.topic for node in task.program.nodes if isinstance(node, SinkNode))
-    sinks = {task.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
-    read = set() if task.transactions is None else {topic for topic, _ in task.partitions}
+    fixed = (node.topic for node in task.plan.program.nodes if isinstance(node, SinkNode))
+    sinks = {task.plan.source_reader.topics.full_name(topic) for topic in fixed if isinstance(topic, str)}
+    read = set() if task.commits.transactions is None else {topic for topic, _ in task.positions.partitions}
     return sinks | read | {changelog.topic for changelog in task.state.logs.values()}
 
 

@@ -27,13 +27,13 @@ class RepartitionTopicPurge:
     def purge_if_due(self, task: StreamTask) -> None:
         """Purge the committed records of a sub-topology, if the interval is over."""
         now = time.monotonic()
-        if now - self._last.setdefault(task.program.number, now) < self._interval_s:
+        if now - self._last.setdefault(task.subtopology, now) < self._interval_s:
             return
-        self._last[task.program.number] = now
-        committed_positions = {p: offset for p, offset in task.committed_positions.items() if p[0] in self._topics and offset > 0}
-        if not committed_positions:
+        self._last[task.subtopology] = now
+        committed = {p: offset for p, offset in task.commits.committed_offsets.items() if p[0] in self._topics and offset > 0}
+        if not committed:
             return
         try:
-            self._admin.delete_records(committed_positions)
+            self._admin.delete_records(committed)
         except KafkaFailure as failure:
             log.warning("Repartition topics could not be purged: %s", failure.reason)

@@ -193,6 +193,10 @@ class TaskRuntime:
         self._java.follow(_lines(starts))
         self.following = True
 
+    def stop_following(self) -> None:
+        """The next batch begins elsewhere: `follow` has to be called again."""
+        self.following = False
+
     def ends(self) -> dict[tuple[str, int], int] | None:
         """The end offsets of followed topics, as far as known; None if they are not followed (any more)."""
         lines = self._java.ends() if self.following else None
