@@ -94,7 +94,6 @@ class StreamTask:
         begin = time.monotonic()
         self.commits.begin_batch(ranges, again=bool(self.positions.unfinished))
         self._batch(ranges)
-        self.positions.end_batch()
         self._ask_offsets_at = time.monotonic() + _COMMIT_AFTER_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())

@@ -62,7 +62,7 @@ class TaskPositions:
         return ranges
 
     def begin_batch(self, ranges: Ranges) -> None:
-        """A batch of these ranges begins: it is unfinished until `end_batch`."""
+        """A batch of these ranges begins: it is unfinished until `advance`."""
         self.unfinished = ranges
 
     def after(self, ranges: Ranges) -> dict[Partition, int]:
@@ -70,11 +70,8 @@ class TaskPositions:
         return self.offsets | {p: end for p, (_, end) in ranges.items()}
 
     def advance(self, ranges: Ranges) -> None:
-        """Continue after these ranges."""
+        """The batch of these ranges is complete: continue after it."""
         self.offsets.update({p: end for p, (_, end) in ranges.items()})
-
-    def end_batch(self) -> None:
-        """The batch is complete."""
         self.unfinished = {}
 
     def check(self, *, restoring: bool = False) -> dict[Partition, int]:
