@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.embedded import Broker
-from headrace.kafka.transactional_ids import fence, transactional_ids
+from headrace.kafka.transactional_ids import fence, transactional_id
 from headrace.record import RecordColumns
 from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
-from headrace.spark.transactions import CoveredRecords, TaskTransactions, Written
+from headrace.spark.transactions import TaskTransactions
 from tests.clusters import Cluster
 from tests.forgetful import await_forgotten, forgetful_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-PARTS = [("orders", "0"), ("orders", "1")]
 
 
 class Writer:
@@ -31,33 +29,30 @@ class Writer:
         for name in (topic, self.offset_topic):
             self.cluster.create(name)
         self.props = {"bootstrap.servers": bootstrap, "client.id": topic}
-        self.ids = transactional_ids("group", topic, 0)
+        self.id = transactional_id("group", topic, 0)
         self.spark = spark
         self.made: list[TaskTransactions] = []
 
-    def owner(self, roll_ms: int | None = None) -> TaskTransactions:
+    def owner(self) -> TaskTransactions:
         """Whoever runs the task: each one that begins is its owner from then on."""
-        self.made.append(TaskTransactions(self.ids, self.props, roll_ms))
+        self.made.append(TaskTransactions(self.id, self.props))
         self.made[-1].fence(self.spark)
         return self.made[-1]
 
     def frame(self, begin: int, end: int, bad: int | None = None) -> DataFrame:
-        """Records with these numbers in two Spark partitions, a source partition each; `bad`: the pass fails there."""
+        """Records with these numbers in two Spark partitions; `bad`: the pass fails there."""
         from pyspark.sql import functions as F
 
         number = F.col("id") + begin
         text = number.cast("string")
         value = F.when(number == bad, F.raise_error(F.lit("bad"))).otherwise(text) if bad else text
-        half = (F.col("id") >= (end - begin) // 2).cast("int")
         record = RecordColumns(
-            topic=F.lit(self.topic), key=F.lit(None).cast("binary"), value=value.cast("binary"), partition=F.lit(0),
-            origin={"topic": F.lit("orders"), "partition": half, "offset": number},
+            topic=F.lit(self.topic), key=F.lit(None).cast("binary"), value=value.cast("binary"), partition=F.lit(0)
         )  # fmt: skip
         return self.spark.range(0, end - begin, 1, 2).select(*producer_columns(record))
 
-    def write(self, by: TaskTransactions, frame: DataFrame, end: int) -> Written:
-        offsets = {part: [(self.offset_topic, json.dumps(part).encode(), json.dumps({"offset": end}).encode())] for part in PARTS}
-        return by.write(frame, self.props, CoveredRecords(("topic", "partition"), offsets, "offset"))
+    def write(self, by: TaskTransactions, frame: DataFrame, end: int) -> int:
+        return by.write(frame, self.props, [(self.offset_topic, b"orders", json.dumps({"offset": end}).encode())])
 
     def seen(self) -> list[int]:
         """What a consumer that reads committed records sees."""
@@ -75,23 +70,20 @@ def writer(spark: SparkSession, destination_broker: Broker, topic_name: Callable
         one.end()
 
 
-def test_each_spark_partition_commits_its_records_with_the_offsets_of_its_source_partitions(writer: Writer) -> None:
+def test_a_batch_is_committed_with_its_offset_and_one_without_records_stores_none(writer: Writer) -> None:
     owner = writer.owner()
-    written = writer.write(owner, writer.frame(0, 10), end=9)
-    assert (sorted(written.parts), written.sizes) == (PARTS, [5, 5])
-    written = writer.write(owner, writer.frame(10, 11), end=10)
-    assert (sorted(written.parts), written.sizes) == (PARTS[1:], [1]), "the other one has no record"
-    assert (writer.seen(), writer.offsets()) == (list(range(11)), [9, 9, 10])
+    assert writer.write(owner, writer.frame(0, 10), end=9) == 10
+    assert writer.write(owner, writer.frame(10, 10), end=9) == 0
+    assert writer.write(owner, writer.frame(10, 11), end=10) == 1
+    assert (writer.seen(), writer.offsets()) == (list(range(11)), [9, 10])
 
 
-def test_of_a_transaction_that_fails_nothing_is_seen_and_others_stay(writer: Writer) -> None:
+def test_of_a_transaction_that_fails_nothing_is_seen(writer: Writer) -> None:
     with pytest.raises(Exception, match="bad"):
         writer.write(writer.owner(), writer.frame(0, 10, bad=7), end=9)
-    assert not {5, 6, 7, 8, 9} & set(writer.seen())
-    assert len(writer.seen()) == 5 * len(writer.offsets()), "the first half is there with its offset, or neither is"
-    before = len(writer.seen())
+    assert (writer.seen(), writer.offsets()) == ([], [])
     writer.write(writer.owner(), writer.frame(10, 20), end=19)
-    assert len(writer.seen()) == before + 10
+    assert (writer.seen(), writer.offsets()) == (list(range(10, 20)), [19])
 
 
 def test_a_zombie_can_write_no_more_and_does_not_disturb_for_long(writer: Writer) -> None:
@@ -113,28 +105,11 @@ def test_a_zombie_can_write_no_more_and_does_not_disturb_for_long(writer: Writer
 def test_the_leader_fences_off_tasks_that_run_elsewhere(writer: Writer) -> None:
     zombie = writer.owner()
     writer.write(zombie, writer.frame(0, 4), end=3)
-    fence(writer.props, writer.ids, 30)
+    fence(writer.props, [writer.id], 30)
     with pytest.raises(Exception) as refused:
         writer.write(zombie, writer.frame(4, 8), end=7)
     assert failure.is_retriable(refused.value)
     assert writer.seen() == list(range(4))
-
-
-def test_a_long_batch_is_cut_into_transactions_that_end_at_a_records_own_offset(writer: Writer) -> None:
-    count = 20_000
-    written = writer.write(writer.owner(roll_ms=0), writer.frame(0, count), end=count - 1)
-    assert len(written.sizes) > 2
-    assert sum(written.sizes) == count
-    offsets = writer.offsets()
-    assert len(offsets) == len(written.sizes)
-    assert sorted(offsets)[-2:] == [count - 1, count - 1]
-    assert writer.seen() == list(range(count))
-
-
-def test_the_ids_of_one_connector_are_never_those_of_another() -> None:
-    assert transactional_ids("g", "c", 0, 3) == ["g-c-0", "g-c-0.1", "g-c-0.2"]
-    every = [one for name in ("c", "c-1", "c-1.1", "c-0.1") for task in (0, 1, 11) for one in transactional_ids("g", name, task)]
-    assert len(set(every)) == len(every)
 
 
 def test_a_run_whose_transactional_ids_have_expired_is_to_begin_again(spark: SparkSession) -> None:

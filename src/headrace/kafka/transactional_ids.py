@@ -10,15 +10,12 @@ from confluent_kafka import KafkaException
 from headrace.kafka import clients
 from headrace.kafka.failures import failure
 
-WRITERS = 8
-"""The most transactional producers of a task whose source partitions have an offset each."""
 _PARALLEL = 8
 
 
-def transactional_ids(group: str, connector: str, task: int, writers: int = WRITERS) -> list[str]:
-    """The ids of a task's producers: Kafka Connect's `<group.id>-<connector>-<task>`, the others with `.1`, `.2` … after it."""
-    first = f"{group}-{connector}-{task}"
-    return [first, *(f"{first}.{number}" for number in range(1, writers))]
+def transactional_id(group: str, connector: str, task: int) -> str:
+    """The id of a task's producer, as Kafka Connect has it."""
+    return f"{group}-{connector}-{task}"
 
 
 def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> None:

@@ -23,7 +23,7 @@ from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import failure
 from headrace.spark.feeds import FencedId, OffsetTemplate
-from headrace.spark.transactions import CoveredRecords, Entry, TaskTransactions, Written
+from headrace.spark.transactions import Entry, TaskTransactions
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +94,7 @@ class ExactlyOnce:
     @property
     def fenced_id(self) -> FencedId:
         """The transactional id of the task's producer, which is Kafka Connect's, as `begin` has fenced it."""
-        return self._transactions.first
+        return self._transactions.fenced_id
 
     def fence_zombies(self) -> None:
         """Wait until tasks of earlier generations are fenced. Raises RetriableError."""
@@ -137,22 +137,19 @@ class ExactlyOnce:
     def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
         """Write a batch; returns the offsets that are not stored yet, because the batch had no records."""
         entries = [entry for some in self._ports.records(progress.offsets) for entry in some]
-        written = self._written(frame, producer, CoveredRecords((), {(): entries}))
-        return () if written.parts else progress.offsets
-
-    def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: CoveredRecords) -> Written:
         begun = time.monotonic()
         try:
-            written = self._transactions.write(frame, producer, covered)
+            size = self._transactions.write(frame, producer, entries)
         except Exception as e:
-            late = covered.ordinal is None and (time.monotonic() - begun) * 1000 > self._transactions.timeout_ms
-            self._expired += late
+            self._expired += (time.monotonic() - begun) * 1000 > self._transactions.timeout_ms
             if self._expired > 1:  # once may be the brokers' fault
                 raise ConnectError(_EXPIRED.format(self._task)) from failure.SparkError(failure.root(e))
             raise
         self._expired = 0
-        self._recorder.record(Transactional(tuple(written.sizes)))
-        return written
+        if not size:
+            return progress.offsets
+        self._recorder.record(Transactional((size,)))
+        return ()
 
     def copy_offsets(self, offsets: Offsets) -> None:
         """Copy committed offsets to the other offset stores."""

@@ -8,7 +8,7 @@ topic is active once a record is in it (KIP-558).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -28,7 +28,7 @@ from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import feeds, plane
-from headrace.spark.feeds import Feed, FeedPartition, Update
+from headrace.spark.feeds import Ages, Feed, FeedPartition, Update
 from headrace.spark.plane import DataPlane, Handle
 
 if TYPE_CHECKING:
@@ -226,8 +226,7 @@ class FeedRun:
         counts = self._counts = update.counts
         failed = counts.failed - before.failed
         latencies = [partition.latency for partition in update.partitions if partition.latency.records]
-        records = sum(latency.records for latency in latencies)
-        took_ms = sum(latency.sum for latency in latencies) / records if records else (now - self._updated_at) * 1000
+        took_ms = batch_ms(latencies, (now - self._updated_at) * 1000)
         self._updated_at = now
         if counts.read > before.read:
             batch = Batch(
@@ -304,6 +303,17 @@ class FeedRun:
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             raise record.error()
         raise feed_error(feed_failure, self._targets.descriptions, self._needs.ports.look_up)
+
+
+def batch_ms(latencies: Sequence[Ages], since_last_ms: float) -> float:
+    """How long the records of an update took until they were acknowledged, in ms.
+
+    latencies: of the acknowledged records, since their timestamps; since_last_ms: since the last update. Records that were old
+    when they were read took no longer than that; fresh ones that came after a pause took what their timestamps say.
+    """
+    records = sum(latency.records for latency in latencies)
+    mean_ms = sum(latency.sum for latency in latencies) / records if records else since_last_ms
+    return max(0.0, min(mean_ms, since_last_ms))
 
 
 def _growth(now: int, before: int) -> int:

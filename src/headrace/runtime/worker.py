@@ -23,7 +23,6 @@ from headrace.connectors.base import (
     Measured,
     Offsets,
     OffsetTask,
-    PollingSourceTask,
     Props,
     SourceConnector,
     Stored,
@@ -31,12 +30,11 @@ from headrace.connectors.base import (
     Task,
     TaskContext,
 )
-from headrace.connectors.feed import FeedTask
 from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.client_settings import connection_settings
 from headrace.kafka.group_transactions import GroupMetadata, GroupOffsets, GroupTransactions, Write
-from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
+from headrace.kafka.transactional_ids import fence, transactional_id
 from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
@@ -230,15 +228,15 @@ class Worker:
             records=lambda offsets: store.records(name, list(offsets)),
             copy_offsets=lambda offsets: store.copy_offsets(name, list(offsets), group_metadata),
         )
-        ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(type(new.instance)))
-        for key, needed in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
+        producer_id = transactional_id(self.config.worker_group or "", name, plan.task)
+        for key, needed in (("transactional.id", producer_id), ("enable.idempotence", "true")):
             if (value := plan.producer.get(key, needed)) != needed:
                 log.warning(
                     "The value '%s' for the '%s' property will be ignored as it cannot be overridden for source tasks with "
                     "exactly-once support. The value '%s' will be used instead.",
                     *(value, key, needed),
                 )
-        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, new.recorder)
+        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(producer_id, plan.producer), ports, new.recorder)
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
         """Fence the producers of a connector's tasks, on any worker (KIP-618). tasks: their number. Raises KafkaFailure.
@@ -246,8 +244,7 @@ class Worker:
         config: the connector's, with placeholders.
         """
         config = self.config.resolver.resolve(config).props
-        most, group = writers(connector_class(config).task_for(config)), self.config.worker_group or ""
-        ids = [transactional_id for task in range(tasks) for transactional_id in transactional_ids(group, name, task, most)]
+        ids = [transactional_id(self.config.worker_group or "", name, task) for task in range(tasks)]
         fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
     def _sink_work(self, new: _NewTask[SinkConnectorConfig]) -> WorkerTask:
@@ -312,11 +309,6 @@ def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForN
     if hook is None or hook.__func__ is SourceConnector.settings_for_new_topic.__func__:
         return None
     return partial(hook, config)
-
-
-def writers(task: type[Any]) -> int:
-    """The most transactional producers of a task of this class: a polling task has one, as one offset covers all its records."""
-    return 1 if issubclass(task, PollingSourceTask | FeedTask) else WRITERS
 
 
 def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:

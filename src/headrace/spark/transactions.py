@@ -1,22 +1,21 @@
 """Batches in Kafka transactions, the driver's side (KIP-618): who may write, what goes together, what was committed.
 
-The executors write (`jvm/java/…/TransactionalWrite.java`): each Spark partition of a batch is a transaction, with the Connect
-offsets of the source partitions that it has records of. Nothing of a record comes to the driver. Docs: decisions/0010.
+One Spark task writes a batch, in one transaction with its Connect offsets (`jvm/java/…/TransactionalWrite.java`). Nothing of a
+record comes to the driver. Docs: decisions/0010.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import Type, parse_type
 from headrace.errors import RetriableError
 from headrace.spark import failure, known_servers
 from headrace.spark.feeds import FencedId
-from headrace.spark.kafka import INTERCEPTOR, ONE_REQUEST, ORIGIN
+from headrace.spark.kafka import INTERCEPTOR, ONE_REQUEST
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,93 +23,62 @@ if TYPE_CHECKING:
 Entry = tuple[str, bytes, bytes | None]
 """A record of an offset topic: topic, key, value (None: a tombstone)."""
 
-Part = tuple[str, ...]
-"""A source partition, as the origin of its records."""
-
-# Of a transaction, where nothing is said: Kafka's own; less if a transaction can end in the middle of a batch, so that what a
-# process that died has left open holds up nobody for long.
-_TIMEOUT_MS, _SHORT_TIMEOUT_MS = 60_000, 15_000
-_TIMEOUT = "transaction.timeout.ms"
-
-
-@dataclass(frozen=True)
-class CoveredRecords:
-    """The offsets of a batch."""
-
-    names: Sequence[str]
-    """The parts of a record's origin that identify its source partition; empty: one offset stands for all records."""
-    offsets: Mapping[Part, Sequence[Entry]]
-    """The records of the offset topics that store the end of the batch for a source partition."""
-    ordinal: str | None = None
-    """The part of the origin that is a record's number in its source partition, and the field of that name all that changes in an
-    offset (None: an offset is only known at the end of the batch).
-    """
-
-
-@dataclass(frozen=True)
-class Written:
-    """The result of a batch: the source partitions whose offsets are stored, and the number of records of each transaction."""
-
-    parts: frozenset[Part]
-    sizes: Sequence[int]
+_TIMEOUT, _TIMEOUT_MS = "transaction.timeout.ms", 60_000  # Kafka's own default
 
 
 class TaskTransactions:
-    """The transactional ids of one task, for one run of it after the other."""
+    """The transactions of one task, for one run of it after the other."""
 
-    def __init__(self, ids: Sequence[str], admin: Mapping[str, str], roll_ms: int | None = None) -> None:
-        """ids: as many as the task may have writers; admin: Java settings of a client of the cluster that is written to;
-        roll_ms: the age at which a transaction ends in the middle of a batch, None: a third of what brokers allow.
-        """
-        self._ids, self._admin = list(ids), dict(admin)
-        self._roll_ms = roll_ms
+    def __init__(self, transactional_id: str, admin: Mapping[str, str]) -> None:
+        """admin: Java settings of a client of the cluster that is written to."""
+        self._id, self._admin = transactional_id, dict(admin)
         self._jvm: Any = None
         self._run = ""
         self._settings: dict[str, str] = {}
-        self._producers: list[tuple[int, int]] = []
+        self._producer = (0, 0)  # its id and epoch
 
     @property
-    def first(self) -> FencedId:
-        """The first of the ids, for a producer of a lane; call `fence` before each."""
-        return FencedId(self._ids[0], *self._producers[0])
+    def fenced_id(self) -> FencedId:
+        """The transactional id, for a producer of a lane; call `fence` before each."""
+        return FencedId(self._id, *self._producer)
 
     def fence(self, spark: SparkSession) -> None:
-        """Initialize transactions: earlier producers with these ids are fenced, and their open transactions are aborted.
+        """Initialize transactions: an earlier producer with this id is fenced, and its open transaction is aborted.
 
         Offsets read after it cannot be changed by others during this run. Raises ConnectError or RetriableError.
         """
         self.end()
         self._jvm = spark._jvm
         try:
-            fenced = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._ids))
+            producer, epoch = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._id))
         except Exception as e:
-            error = failure.as_error(e, "The transactional producers of this task could not be fenced off")
+            error = failure.as_error(e, "The transactional producer of this task could not be fenced off")
             if known_servers.is_outage(failure.root(e), self._admin):
                 raise RetriableError(str(error)) from error.__cause__
             raise error from error.__cause__
         known_servers.remember(self._admin)
-        self._producers = [(producer, epoch) for producer, epoch in fenced]
+        self._producer = (producer, epoch)
 
     def end(self) -> None:
-        """Close the run's producers in this process; their open transactions are aborted."""
+        """Close the run's producer in the executors' processes; its open transaction is aborted."""
         if self._run:
             self._jvm.io.headrace.Transactions.end(self._run)
         self._run = ""
 
-    def write(self, frame: DataFrame, producer: Mapping[str, str], covered: CoveredRecords) -> Written:
+    def write(self, frame: DataFrame, producer: Mapping[str, str], offsets: Sequence[Entry]) -> int:
         """Write a batch of `producer_columns` with its offsets, and return when all of it is committed.
 
-        producer: Java producer settings. Raises Spark's errors; some of the transactions may be committed then.
+        producer: Java producer settings; offsets: the records of the offset topics, which are written if there is a record.
+        Returns the number of records. Raises Spark's errors; the transaction may be committed then.
         """
-        timeout_ms = _TIMEOUT_MS if covered.ordinal is None else _SHORT_TIMEOUT_MS
-        self._set_producer_settings({_TIMEOUT: str(timeout_ms), **producer})
-        jvm_frame: Any = frame.selectExpr(*_columns(covered))._jdf
-        rows = jvm_frame.queryExecution().toRdd().toJavaRDD()
-        most = len(self._ids) if covered.names else 1
-        if rows.getNumPartitions() > most:
-            rows = rows.coalesce(most)
-        write = self._jvm.io.headrace.TransactionalWrite(json.dumps(self._plan(covered)))
-        return self._written(rows.mapPartitions(write).collect())
+        self._set_producer_settings({_TIMEOUT: str(_TIMEOUT_MS), **producer})
+        jvm_frame: Any = frame.selectExpr(*(f"{sql} AS c{n}" for n, sql in enumerate(_COLUMNS)))._jdf
+        rows = jvm_frame.queryExecution().toRdd().toJavaRDD().coalesce(1)
+        write = self._jvm.io.headrace.TransactionalWrite(json.dumps(self._plan(offsets)))
+        for result in rows.mapPartitions(write).collect():
+            size, *self._producer = json.loads(result)
+            return size
+        return 0
 
     def _set_producer_settings(self, producer: Mapping[str, str]) -> None:
         interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
@@ -125,38 +93,16 @@ class TaskTransactions:
         """How long brokers leave a transaction open, by the settings of the last batch. Raises ConfigError."""
         return parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
 
-    def _plan(self, covered: CoveredRecords) -> dict[str, Any]:
+    def _plan(self, offsets: Sequence[Entry]) -> dict[str, Any]:
         return {
             "run": self._run,
-            "settings": self._settings,
-            "writers": [(id_, *producer) for id_, producer in zip(self._ids, self._producers, strict=True)],
-            "names": len(covered.names),
-            "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
-            "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
-            "number": covered.ordinal,
+            "settings": {**self._settings, "transactional.id": self._id},
+            "producer": self._producer,
+            "offsets": [_text(entry) for entry in offsets],
         }
 
-    def _written(self, results: Iterable[str]) -> Written:
-        parts: list[Part] = []
-        sizes: list[int] = []
-        for result in results:
-            writer, producer, epoch, counts, keys = json.loads(result)
-            self._producers[writer] = (producer, epoch)
-            sizes += counts
-            parts += [tuple(json.loads(key)) for key in keys]
-        return Written(frozenset(parts), sizes)
 
-
-def _columns(covered: CoveredRecords) -> list[str]:
-    columns = ["topic", "cast(key AS binary)", "cast(value AS binary)", "headers", "partition"]
-    columns += [f"cast(`{ORIGIN}{name}` AS string)" for name in covered.names]
-    ordinal = "NULL" if covered.ordinal is None else f"`{ORIGIN}{covered.ordinal}`"
-    return [f"{sql} AS c{n}" for n, sql in enumerate([*columns, f"cast({ordinal} AS bigint)"])]
-
-
-def _key(part: Part) -> str:
-    """The JSON of a list of texts, in Jackson's format."""
-    return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+_COLUMNS = ("topic", "cast(key AS binary)", "cast(value AS binary)", "headers", "partition")
 
 
 def _text(entry: Entry) -> tuple[str, str, str | None]:

@@ -25,7 +25,7 @@ class Batch:
     written: int
     """Records written to Kafka or to the sink."""
     took_ms: float
-    """From its begin until the last record was acknowledged."""
+    """From its begin until the last record was acknowledged; of a lane see `feed_run.batch_ms`."""
     failed: int = 0
     """Records that failed in the chain."""
     skipped: int = 0
