@@ -1,4 +1,4 @@
-# One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
+# One command for each thing; CI runs `make test`. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
 # Where it is set, each of the some hundred processes that the tests start would compile headrace, and each run all tests.
@@ -17,6 +17,7 @@ demo: setup
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: setup
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check .
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 # What starts no broker, no Spark, no database and no browser, in some 90 s.
@@ -29,10 +30,8 @@ conformance: setup
 
 # Generated docs, import order and module sizes are checked by tests.
 check: setup
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+	@$(MAKE) test ARGS="$(ARGS)"
 
 bench: setup
 	@$(BIN)/python -m benchmarks.run $(BENCH) $(ARGS)

@@ -82,7 +82,7 @@ def run_standalone(
     connectors = [connector_config(file) for file in files]
     _run(
         config,
-        memory_stores(config),
+        memory_stores(config.offset_file),
         StandaloneGroup(),
         ProcessStart(connectors, ready, stop or threading.Event()),
         WorkerClient(),

@@ -16,7 +16,6 @@ from headrace.cluster.desired_state import DesiredState
 from headrace.cluster.event_log import EventLog
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import StatusReporter
-from headrace.config import Config
 from headrace.config.providers.configured import configured_resolver
 from headrace.errors import ConnectError, RetriableError
 from headrace.runtime.metrics import Metrics
@@ -38,7 +37,7 @@ class HeldTasks:
         self.fenced: list[str] = []
         self.steps: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.woken = 0
-        self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
+        self.statuses = memory_stores(str(folder / "offsets")).status
         self.history = EventLog()
         self.metrics = Metrics()
         self.reporter = StatusReporter(self.statuses, "w", tracking=True, metrics=self.metrics, history=self.history)

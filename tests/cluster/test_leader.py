@@ -13,7 +13,6 @@ import pytest
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leader import Leader
 from headrace.cluster.standalone.stores import memory_stores
-from headrace.config import Config
 from headrace.errors import BadRequestError, NotFoundError
 from tests.support import wait_until
 
@@ -22,7 +21,7 @@ NAMES = [f"c{number}" for number in range(6)]
 
 @pytest.fixture
 def store(tmp_path: Path) -> ConfigStore:
-    store = memory_stores(Config({"offset.storage.file.filename": str(tmp_path / "offsets")})).config
+    store = memory_stores(str(tmp_path / "offsets")).config
     store.start()
     for name in NAMES:
         store.put_connector(name, {"name": name})

@@ -7,12 +7,14 @@ import pytest
 from headrace.cluster import java_map
 from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.standalone.stores import FileLog, memory_stores
-from headrace.config import Config
 from headrace.errors import ConfigError, ConnectError
+from headrace.runtime.standalone_config import StandaloneConfig
+
+CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
 def stores(path: Path):
-    made = memory_stores(Config({"offset.storage.file.filename": str(path)}))
+    made = memory_stores(str(path))
     made.start()
     return made
 
@@ -62,5 +64,5 @@ def test_a_file_that_cannot_be_written_fails_the_put(tmp_path):
 
 def test_the_file_has_to_be_named():
     with pytest.raises(ConfigError) as raised:
-        memory_stores(Config({}))
-    assert str(raised.value) == 'Missing required configuration "offset.storage.file.filename" which has no default value.'
+        StandaloneConfig({"key.converter": CONVERTER, "value.converter": CONVERTER, "offset.storage.file.filename": ""})
+    assert str(raised.value).startswith("Invalid value  for configuration offset.storage.file.filename: String must be non-empty")

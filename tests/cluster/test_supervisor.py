@@ -16,7 +16,6 @@ from headrace.cluster.event_log import EventLog
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
-from headrace.config import Config
 from headrace.config.providers import Resolver
 from headrace.connect_config.settings import connector_settings
 from headrace.converters.avro import AvroConverter
@@ -41,7 +40,7 @@ def made(tmp_path: Path) -> Callable[[DesiredState], int]:
 
     def run(want: DesiredState) -> int:
         handed: list[object] = []
-        stores = memory_stores(Config({"offset.storage.file.filename": str(tmp_path / "offsets")}))
+        stores = memory_stores(str(tmp_path / "offsets"))
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
         worker.start_connector = start_connector
         reports = StatusReporter(stores.status, "w", tracking=True)
@@ -80,7 +79,7 @@ class Supervised:
         self.may_stop = threading.Event()
         self.may_stop.set()
         self.context: Any = None
-        self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
+        self.statuses = memory_stores(str(folder / "offsets")).status
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
         worker.start_connector = self._start
         leader: Any = SimpleNamespace(submit_task_configs=self._submit)
@@ -263,7 +262,7 @@ class Reports(StatusReporter):
 
 def test_a_start_that_never_returns_ends_when_the_connector_is_paused(tmp_path: Path) -> None:
     want, started = [RUNNING], threading.Event()
-    stores = memory_stores(Config({"offset.storage.file.filename": str(tmp_path / "offsets")}))
+    stores = memory_stores(str(tmp_path / "offsets"))
     worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
 
     def hang(_config: Any, context: Any) -> RunningConnector:

@@ -520,7 +520,7 @@ def test_any_name_has_an_address(page: Page, herder: MemoryHerder):
 def thousand(tmp_path: Path) -> Iterator[Client]:
     """A real herder with a thousand connectors, each tenth failed; nothing of them runs."""
     config = StandaloneConfig({**worker_config().originals, "offset.storage.file.filename": str(tmp_path / "offsets")})
-    stores, alone = memory_stores(config), StandaloneGroup()
+    stores, alone = memory_stores(config.offset_file), StandaloneGroup()
     herder = Herder(Worker(config, stores.offsets, stores.status, lambda: None, alone.session), stores, "w:1", "k", alone)  # type: ignore[arg-type, return-value]
     stores.start()
     alone.start(lambda _share: None, lambda: None)

@@ -34,7 +34,7 @@ def config(tmp_path: Path) -> StandaloneConfig:
 
 @pytest.fixture
 def stores(config: StandaloneConfig) -> WorkerStores:
-    return memory_stores(config)
+    return memory_stores(config.offset_file)
 
 
 @pytest.fixture

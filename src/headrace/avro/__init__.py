@@ -1,1 +1,1 @@
-"""Avro: conversion of schemas to Connect's and back, and plans for reading and writing its bytes (`AvroPlan.java`)."""
+"""Avro: conversion of schemas to Connect's and back, and plans for its bytes (`AvroRead.java`, `AvroPut.java`)."""

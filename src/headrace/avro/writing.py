@@ -1,4 +1,4 @@
-"""Plans for writing Connect's payload as bytes of an Avro schema, for `AvroPlan.java`."""
+"""Plans for writing Connect's payload as bytes of an Avro schema, for `AvroPut.java`."""
 
 from __future__ import annotations
 

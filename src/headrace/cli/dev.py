@@ -8,6 +8,7 @@ import typer
 
 from headrace.cli.broker import DataOption, PortOption
 from headrace.cli.progress import progress
+from headrace.cli.settings import setting
 from headrace.cli.worker import say_ready_with_page
 
 _WORKER = {
@@ -37,7 +38,7 @@ def dev(
 
     Create connectors over the REST API, or on the page whose address is printed; Ctrl-C ends both.
     """
-    more = dict(_setting(text) for text in settings or ())
+    more = dict(map(setting, settings or ()))
     from headrace.embedded import Broker
     from headrace.runtime import logs
     from headrace.worker_process import run_distributed
@@ -52,10 +53,3 @@ def dev(
         run_distributed(_WORKER | listeners | more, ready=say_ready_with_page)
     finally:
         kafka.stop()
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (key.strip() and equals):
-        raise typer.BadParameter(f"'{text}' is no KEY=VALUE.", param_hint="--set")
-    return key.strip(), value.strip()

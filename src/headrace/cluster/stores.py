@@ -1,4 +1,4 @@
-"""The stores of a worker: configurations, statuses and offsets; on Kafka here, in memory in `memory`."""
+"""The stores of a worker: configurations, statuses and offsets; on Kafka here, without it in `standalone.stores`."""
 
 from __future__ import annotations
 

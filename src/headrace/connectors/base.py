@@ -1,9 +1,10 @@
 """The base classes of connectors and tasks.
 
 A *connector* inspects the outside system and divides the work into task configurations; it runs on one worker, in the driver,
-and touches no record. A source's *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what
-its progress means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the
-runtime's (`headrace.runtime`), the same for every connector. What a sink's task is stands in `headrace.connectors.sink`.
+and touches no record. A source's *task* says which source partitions it reads, how, and what its progress means in Connect
+offsets: as a feed of the data plane (`headrace.connectors.feed`), or as DataFrames of micro-batches, here. Reading and writing
+are Spark's; creation of topics, delivery and commits are the runtime's (`headrace.runtime`), the same for every connector. What
+a sink's task is stands in `headrace.connectors.sink`.
 """
 
 from __future__ import annotations

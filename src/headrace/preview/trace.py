@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.preview.display import kinds, shown
 from headrace.preview.origin import PreviewPlan
 from headrace.preview.records import RawRecord, as_bytes, notation
+from headrace.record import HEADERS_TYPE
 from headrace.runtime.letter_values import from_bytes
 from headrace.transforms.chain import INPUT, Compiled, RecordAfterStep, compile_chain
 from headrace.transforms.stages import Stage
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 Json = dict[str, Any]
-_HEADERS = "array<struct<key:string,value:binary>>"
-_TYPES = ("string", "int", "bigint", "bigint", "binary", "binary", _HEADERS)
+_TYPES = ("string", "int", "bigint", "bigint", "binary", "binary", HEADERS_TYPE)
 
 
 def traces(spark: SparkSession, plan: PreviewPlan, records: Sequence[RawRecord]) -> list[Json]:

@@ -1,1 +1,1 @@
-"""From a configuration to a running Spark query and its commits."""
+"""From a configuration to a running task: its plan, its feed or micro-batches, its commits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.config import Importance, Type, option
+from headrace.config.validators import NonEmptyString
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -15,6 +16,7 @@ class StandaloneConfig(WorkerConfig):
     offset_file: str = option(
         "offset.storage.file.filename",
         Type.STRING,
+        validator=NonEmptyString(),
         importance=Importance.HIGH,
         doc="File that keeps the offsets of source connectors.",
     )

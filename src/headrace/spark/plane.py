@@ -245,7 +245,7 @@ def in_driver(master: str) -> bool:
 
 
 def default_master() -> str:
-    """A task slot for each core, and one beside it for a task that drives lanes."""
+    """Two task slots for each core: one for micro-batches, one for a task that drives lanes."""
     return f"local[{2 * cores()}]"
 
 

@@ -1,4 +1,4 @@
-"""The Spark session of a worker: one for the process, shared by every task as one query each.
+"""The Spark session of a worker: one for the process, shared by all tasks. The data plane is one job of it.
 
 With a local master it listens on loopback only, the web UI is off, and tasks of different connectors share the slots fairly. The
 worker's `spark.*` keys override every setting.

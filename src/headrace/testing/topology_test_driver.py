@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.errors import StreamsError
+from headrace.record import HEADERS_TYPE
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.engine import formats
 from headrace.streams.engine.build import assemble
-from headrace.streams.engine.columns import HEADERS
 from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.internal_topics import derive
 from headrace.streams.serdes import Serde
@@ -164,7 +164,7 @@ class TopologyTestDriver:
         if serde.name in _NUMBERS:
             return [None if value is None else struct.unpack(_NUMBERS[serde.name], value)[0] for value in values]
         given_rows = self._spark.createDataFrame(
-            [(topic, value, None) for value in values], f"topic string, {part} binary, headers {HEADERS}"
+            [(topic, value, None) for value in values], f"topic string, {part} binary, headers {HEADERS_TYPE}"
         )
 
         def rows() -> list[Any]:

@@ -59,7 +59,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     """The address of a worker, with nothing in it."""
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
     config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "worker-offsets")})
-    stores = memory_stores(config)
+    stores = memory_stores(config.offset_file)
     worker = Worker(config, stores.offsets, stores.status, no_spark, StandaloneGroup().session)  # type: ignore[arg-type]
     stores.start()
     herder = Herder(worker, stores, "localhost:8083", "cluster", StandaloneGroup())

@@ -15,22 +15,16 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.status_store import StatusStore
 from headrace.cluster.stores import WorkerStores
-from headrace.config import Config
-from headrace.errors import ConfigError, ConnectError
+from headrace.errors import ConnectError
 from headrace.kafka.log import START_TIMEOUT_S, Entry, LogRecord, OnRecord, WrittenAt
 from headrace.values.times import now_ms
 
 log = structlog.get_logger(__name__)
 
-OFFSET_FILE = "offset.storage.file.filename"
 
-
-def memory_stores(config: Config) -> WorkerStores:
-    """The stores of a standalone worker, without Kafka. Raises ConfigError if `offset.storage.file.filename` is missing."""
-    path = str(config.originals.get(OFFSET_FILE) or "").strip()
-    if not path:
-        raise ConfigError.missing(OFFSET_FILE)
-    offsets = KafkaOffsetStore(lambda on_record: FileLog(Path(path), on_record))
+def memory_stores(offset_file: str) -> WorkerStores:
+    """The stores of a standalone worker, without Kafka. offset_file: the path of the file that keeps the offsets."""
+    offsets = KafkaOffsetStore(lambda on_record: FileLog(Path(offset_file), on_record))
     return WorkerStores(ConfigStore(MemoryLog), StatusStore(MemoryLog), offsets)
 
 
@@ -111,7 +105,7 @@ class FileLog(MemoryLog):
         except FileNotFoundError:
             return
         except (OSError, ConnectError) as error:
-            raise ConnectError(f"The offset file '{self._path}' ({OFFSET_FILE}) cannot be read: {error}") from error
+            raise ConnectError(f"{self._place} cannot be read: {error}") from error
         super().append(self._entries.items(), timeout_s)
 
     def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
@@ -123,6 +117,10 @@ class FileLog(MemoryLog):
             self._entries = merged
             return super().append(batch, timeout_s)
 
+    @property
+    def _place(self) -> str:
+        return f"The offset file '{self._path}' (offset.storage.file.filename)"
+
     def _save(self, entries: dict[bytes, bytes | None]) -> None:
         scratch = self._path.with_name(self._path.name + ".new")
         try:
@@ -132,4 +130,4 @@ class FileLog(MemoryLog):
                 os.fsync(file.fileno())
             scratch.replace(self._path)
         except OSError as error:
-            raise ConnectError(f"The offset file '{self._path}' ({OFFSET_FILE}) cannot be written: {error}") from error
+            raise ConnectError(f"{self._place} cannot be written: {error}") from error

@@ -1,4 +1,4 @@
-"""The task of the Kafka sink connector: batches to topics of another cluster, by Spark's Kafka writer."""
+"""The task of the Kafka sink connector: a feed of the data plane that writes to topics of another cluster."""
 
 from __future__ import annotations
 

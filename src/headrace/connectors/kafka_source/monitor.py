@@ -130,7 +130,10 @@ class PartitionMonitor:
             else:
                 log.info("No partition changes which require reconfiguration have been detected.")
         except HeadraceError as error:
-            log.error(f"{TIMEOUT} {error}" if _timed_out(error) else f"The topics could not be listed: {error}")
+            if _timed_out(error):
+                log.error("%s %s", TIMEOUT, error)
+            else:
+                log.error("The topics could not be listed: %s", error)
         except Exception:
             log.exception("The partition monitor failed; it continues")
 

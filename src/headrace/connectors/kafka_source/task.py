@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 
 import structlog
 
-from headrace.connect_config.stream_mode import warn_of_stream_mode
 from headrace.connectors.base import Measured, Offsets, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Policy, ReadPosition, find
 from headrace.connectors.feed import FeedSource, FeedTask
@@ -62,7 +61,6 @@ class KafkaSourceTask(FeedTask):
     def start(self, props: Props) -> None:
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
         self._config = KafkaSourceConfig(props)
-        warn_of_stream_mode(props)
         self._consumer = CONSUMER.settings(props)
         self._admin = shared(ADMIN.settings(props))
         self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.connect_config.stream_mode import warn_of_stream_mode
 from headrace.connectors.base import Measured, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.feed import FeedSource
 from headrace.connectors.kafka_source import task as kafka
@@ -71,7 +70,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         """Take the configuration and connect to both clusters. Raises ConfigError."""
         self._mirror = config = MirrorSourceConfig(props)
         self._policy, self._alias = config.policy, config.source_cluster_alias
-        warn_of_stream_mode(props)
         super().start(kafka_source_props(config, props))
         self._target = Admin(client(props, "target", "admin"))
         if config.emit_offset_syncs_enabled:

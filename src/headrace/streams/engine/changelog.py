@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS
 from headrace.streams.engine.layout import Layout
 from headrace.streams.row_headers import without_headers_column
 from headrace.streams.serdes import Serde
@@ -88,7 +88,7 @@ class Changelog:
 
         stored: p, key, and `value` with the time in front of it.
         """
-        topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS).alias("headers")
+        topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS_TYPE).alias("headers")
         time = F.call_function("headrace_bytes_long", F.substr("value", F.lit(1), F.lit(8)))
         value = F.substr("value", F.lit(9), F.length("value") - F.lit(8))
         encoded = stored.withColumns({"t": time, "value": value})
@@ -184,5 +184,7 @@ class Changelog:
 
 def _header(name: str) -> Column:
     """The value of the last header of a name, NULL if there is none."""
-    matching = F.filter(F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})")), lambda header: header["key"] == name)
+    matching = F.filter(
+        F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS_TYPE})")), lambda header: header["key"] == name
+    )
     return F.try_element_at(matching, F.lit(-1))["value"]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-HEADERS = "array<struct<key:string,value:binary>>"
-
 
 def kind_of(frame: DataFrame, column: str) -> DataType:
     """The type of a column."""

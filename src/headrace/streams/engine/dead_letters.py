@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
-from headrace.streams.engine.columns import HEADERS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,7 +31,7 @@ def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:
 
 def _letters(records: DataFrame, topic: str, why: tuple[Column, Column, Column]) -> DataFrame:
     """Columns of `sinks.COLUMNS`. why: exception, message and stack trace."""
-    record_headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
+    record_headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS_TYPE})"))
     error_headers = {
         "exception": why[0], "message": why[1], "stacktrace": why[2], "topic": F.col("topic"),
         "partition": F.col("partition").cast("string"), "offset": F.col("offset").cast("string"),

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectError, HeadraceError
+from headrace.record import HEADERS_TYPE
 from headrace.spark import failure
 from headrace.spark.kafka import TIMESTAMP_HEADER, write
 from headrace.sql_functions import F
 from headrace.streams.engine.changelog import BATCH
-from headrace.streams.engine.columns import HEADERS, union
+from headrace.streams.engine.columns import union
 from headrace.streams.engine.source import Ranges
 
 if TYPE_CHECKING:
@@ -69,6 +70,6 @@ def with_record_headers(frame: DataFrame, number: int) -> DataFrame:
     # As bytes, because a number would be part of the code that Spark compiles, again for every batch.
     batch = F.struct(F.lit(BATCH).alias("key"), F.lit(number.to_bytes(8, "big")).alias("value"))
     stamp = F.struct(F.lit(TIMESTAMP_HEADER).alias("key"), F.col("t").cast("string").cast("binary").alias("value"))
-    headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
+    headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS_TYPE})"))
     numbered_headers = F.when(F.col("numbered"), F.concat(headers, F.array(batch))).otherwise(headers)
     return frame.select("topic", "partition", "key", "value", F.concat(numbered_headers, F.array(stamp)).alias("headers"))

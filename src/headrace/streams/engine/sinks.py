@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import without_schema_ids
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
+from headrace.streams.engine.columns import apply, checked, column, kind_of
 from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
@@ -78,9 +79,9 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
 def _frame(flow: Flow) -> DataFrame:
     if isinstance(flow, Records):
         return flow.frame if flow.ordered != "not" else flow.frame.sortWithinPartitions("p", "o")
-    empty = F.lit(None).cast(HEADERS).alias("h")
+    empty = F.lit(None).cast(HEADERS_TYPE).alias("h")
     if isinstance(flow, Regrouped | SubscriptionRegistrations | SubscriptionResponses):
-        return flow.frame.withColumn("h", F.lit(None).cast(HEADERS))
+        return flow.frame.withColumn("h", F.lit(None).cast(HEADERS_TYPE))
     assert isinstance(flow, Changes)
     return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
 

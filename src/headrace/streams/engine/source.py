@@ -11,10 +11,11 @@ import structlog
 
 from headrace.errors import ConfigError
 from headrace.kafka.groups import Partition
+from headrace.record import HEADERS_TYPE
 from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS, apply, column
+from headrace.streams.engine.columns import apply, column
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.repartition_format import InternalFormat, format_of, unpacked
 from headrace.streams.engine.sinks import SinkTopics
@@ -53,7 +54,7 @@ def is_unreadable(message: str) -> bool:
 NEGATIVE_TIME = "#negative"
 """Why a record is skipped, in place of a store: Kafka leaves out what an extractor gives a time below 0."""
 Ranges = Mapping[Partition, tuple[int, int]]
-RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"
+RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS_TYPE}"
 
 
 def consumer(settings: Mapping[str, str]) -> dict[str, str]:

@@ -15,9 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
+from headrace.streams.engine.columns import checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.layout import Layout
@@ -152,7 +153,7 @@ def join_responses(
     joined = column(keyed(operation.joiner, node, F.col("k"), F.col("l"), F.col("r")))
     value = F.when(~F.col("deleted"), joined).alias("v")
     rows = responded.unionByName(settled)
-    return Records(checked(lambda: rows.select("p", "k", value, "t", "o", F.lit(None).cast(HEADERS).alias("h")), node))
+    return Records(checked(lambda: rows.select("p", "k", value, "t", "o", F.lit(None).cast(HEADERS_TYPE).alias("h")), node))
 
 
 def _foreign_keys(node: str, extractor: Function) -> tuple[Column, Column]:

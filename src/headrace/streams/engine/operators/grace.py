@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS, kind_of
+from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
@@ -55,7 +56,7 @@ def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
 
     kinds = {"k": kind_of(frame, "k"), "t": LongType(), "o": ArrayType(LongType())}
     key = StructType([StructField(name, kind) for name, kind in kinds.items()])
-    value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", formats.parse(HEADERS))])
+    value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", formats.parse(HEADERS_TYPE))])
     return context.state.table(store, Layout((("k", key),), value), F.col("k.t"))
 
 

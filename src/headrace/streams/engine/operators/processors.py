@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import HEADERS, kind_of, null, union
+from headrace.streams.engine.columns import kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.layout import Layout
@@ -134,7 +135,7 @@ def _kinds(together: Sequence[Processing]) -> list[_Kinds]:
 def _schema(kinds: Sequence[_Kinds]) -> StructType:
     from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-    place, headers = ArrayType(LongType()), formats.parse(HEADERS)
+    place, headers = ArrayType(LongType()), formats.parse(HEADERS_TYPE)
     columns: dict[str, DataType] = {"p": IntegerType(), "t": LongType(), "o": place, "h": headers, "m": IntegerType()}
     columns |= {"store": StringType(), "key": BinaryType(), "value": BinaryType(), "old": BinaryType(), "due": IntegerType()}
     for number, processor_kinds in enumerate(kinds):
@@ -163,7 +164,7 @@ def _worker_rows(
             raise StreamsError(f"The changes of the store {store} are not known one by one: a processor cannot read it.")
         value = formats.encoded(log.value_serde, F.col("v"), log.layout.value, log.what)
         named = {"store": F.lit(store), "key": log.key({"k": F.col("k")}), "value": value, "t": F.lit(0).cast("bigint")}
-        placeholders = {"m": F.lit(-1), "h": F.lit(None).cast(HEADERS)}
+        placeholders = {"m": F.lit(-1), "h": F.lit(None).cast(HEADERS_TYPE)}
         frames.append(versions.withColumns(named | placeholders | empty).select(columns))
     return union(frames)
 

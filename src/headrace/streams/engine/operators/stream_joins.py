@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
-from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null, union
+from headrace.streams.engine.columns import checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
@@ -226,7 +227,7 @@ def _unmatched(
         "p", "k", null(value).alias("v"), "t", F.col("v").alias("ov"), F.col("t").alias("ot")
     )
     context.put(operation.shared_store, context.compute_once(stays.unionByName(leaves)))
-    headers = F.lit(None).cast(HEADERS).alias("h")  # Kafka's are those of the record that ends the wait
+    headers = F.lit(None).cast(HEADERS_TYPE).alias("h")  # Kafka's are those of the record that ends the wait
     return rows.where("state = 'unmatched'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o", headers)
 
 

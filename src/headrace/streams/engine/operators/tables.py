@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import apply, checked, column, keyed, kind_of, null, pair
@@ -87,9 +88,7 @@ def map_table(context: Context, node: str, operation: TableMapValues, changes: C
 
 def to_stream(changes: Changes) -> Records:
     """Changes as records; a deletion has a NULL value."""
-    from headrace.streams.engine.columns import HEADERS
-
-    headers = F.lit(None).cast(HEADERS).alias("h")
+    headers = F.lit(None).cast(HEADERS_TYPE).alias("h")
     frame = changes.frame if changes.puts is None else changes.puts
     return Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
-from headrace.streams.engine.columns import HEADERS, kind_of, null
+from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.operators import processors, tables
@@ -20,7 +21,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     Each result is computed once, so old values are known only of a materialized table.
     """
     frame = changes.frame if changes.puts is None else changes.puts
-    headers = F.lit(None).cast(HEADERS).alias("h")
+    headers = F.lit(None).cast(HEADERS_TYPE).alias("h")
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
     processing = Processing(node, processor, records, stores=frozenset({*stores.own, *stores.read}))

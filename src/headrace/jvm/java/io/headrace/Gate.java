@@ -49,7 +49,7 @@ public final class Gate {
         return false;
     }
 
-    /** The condition itself; declared non-deterministic (headrace.values.scope.kept). */
+    /** The condition itself; declared non-deterministic (headrace.values.scope.filter_here). */
     public static boolean here(boolean condition) {
         return condition;
     }

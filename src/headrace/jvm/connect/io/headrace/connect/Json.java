@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.TreeMap;
 import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.json.JsonConverter;
 
@@ -65,10 +64,5 @@ final class Json {
             }
         });
         return new String(PLAIN.get().fromConnectData("", null, map), StandardCharsets.UTF_8);
-    }
-
-    /** The same for maps of equal content, whatever the order of their keys. */
-    static String canonical(Map<String, ?> map) {
-        return map == null ? "null" : text(new TreeMap<>(map));
     }
 }
