@@ -99,15 +99,30 @@ def test_tasks_are_spread_over_executors_and_start_on_another_one_when_theirs_is
     wait_until(lambda: not any(map(task_threads, executors(worker.process.pid))), CONNECTOR_S, "the tasks to end")
 
 
-def test_a_source_on_an_executor_reads_and_stores_its_offsets(
+def logged(worker: WorkerProcess, name: str, words: str) -> list[tuple[str, str]]:
+    """The level and text of lines about the connector's task 0 with these words in the log over REST."""
+    entries = worker.call("GET", f"/headrace/connectors/{name}/logs")["entries"]
+    return [(entry["level"].lower(), entry["event"]) for entry in entries if entry["task"] == 0 and words in entry["event"]]
+
+
+def test_a_source_on_an_executor_reads_and_stores_its_offsets_and_logs_as_in_the_driver(
     worker: WorkerProcess, destination: Cluster, topic_name: Callable[[str], str], tmp_path: Path
 ):
     topic, name, journal = topic_name("numbers"), topic_name("source"), tmp_path / "journal"
     config = {"connector.class": COUNTING, "topic": topic, "records": "7", "journal": str(journal), **CREATION}
+    config |= {"warn": "yes", "secret": "hunter2hunter2"}
+    worker.call("PUT", "/admin/loggers/org.example", {"level": "INFO"})
     worker.call("POST", "/connectors", {"name": name, "config": config})
     assert [json.loads(r.value or b"")["n"] for r in records_of(destination, topic, 7)] == list(range(7))
     wait_until(lambda: "stored 7" in lines(journal), CONNECTOR_S, lambda: str(lines(journal)))
     assert not any(map(task_threads, worker.children()))
+    wait_until(lambda: logged(worker, name, "at the end"), CONNECTOR_S, lambda: f"its line of level INFO; {worker.errors}")
+    ((level, text),) = logged(worker, name, "logging in")
+    expected = "logging in with [hidden]: java.lang.IllegalStateException: refused"
+    assert (level[:4], text) == ("warn", expected)
+    logs = [file.read_text() for pid in executors(worker.process.pid) for file in Path(f"/proc/{pid}/cwd").glob("std*")]
+    assert any(logs)
+    assert not [log for log in logs if "logging in" in log or "hunter2" in log]
     worker.call("POST", f"/connectors/{name}/tasks/0/restart")
     wait_until(lambda: "start at 7" in lines(journal), CONNECTOR_S, lambda: str(lines(journal)))
     worker.call("DELETE", f"/connectors/{name}")
@@ -121,13 +136,8 @@ def test_a_source_whose_records_spark_writes_has_them_written_by_executors_and_i
     config |= {"transforms.twice.type": "headrace.transforms.Sql", "transforms.twice.value.twice": "value.n * 2"}
     worker.call("POST", "/connectors", {"name": name, "config": config})
     assert [json.loads(r.value or b"")["twice"] for r in records_of(destination, topic, 5)] == [0, 2, 4, 6, 8]
-
-    def warnings() -> list[str]:
-        entries = worker.call("GET", f"/headrace/connectors/{name}/logs")["entries"]
-        return [entry["level"] for entry in entries if entry["task"] == 0 and "will poll again" in entry["event"]]
-
-    wait_until(lambda: len(warnings()) == 1, CONNECTOR_S, lambda: f"one warning; {worker.errors}")
-    assert warnings()[0].lower().startswith("warn")
+    wait_until(lambda: len(logged(worker, name, "will poll again")) == 1, CONNECTOR_S, lambda: f"one warning; {worker.errors}")
+    assert logged(worker, name, "will poll again")[0][0].startswith("warn")
     worker.call("DELETE", f"/connectors/{name}")
 
 

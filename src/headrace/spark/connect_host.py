@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -201,9 +202,11 @@ class ConnectHost(PluginHost):
                 if self.in_executors:
                     hosts: Any = self.spark()._jvm.io.headrace.hosts.ExecutorHosts  # pyright: ignore
                     jars = [jar.absolute().as_uri() for jar in connect_classpath()]
-                    hosts.offer(jars, json.dumps(self.scan, ensure_ascii=False))
+                    log4j = (files("headrace.spark") / "log4j2.properties").read_text()
+                    hosts.offer(jars, json.dumps(self.scan, ensure_ascii=False), log4j)
+                    plugin_log_levels.follow(hosts, lambda name, level: hosts.level(name, _level(name, level)))
                 self._java = java
-                plugin_log_levels.follow(self, lambda name, level: java.ask("level", json.dumps({"name": name, "level": level})))
+                plugin_log_levels.follow(self, lambda name, level: java.ask("level", _level(name, level)))
                 if not _following.is_set():
                     _following.set()
                     threading.Thread(target=self._follow, name="plugin-events", daemon=True).start()
@@ -215,3 +218,8 @@ class ConnectHost(PluginHost):
         except Exception as e:  # the session has ended
             log.debug("plugins.events.end", cause=str(e))
             _following.clear()
+
+
+def _level(logger: str, level: str) -> str:
+    """The request of the host's method `level`."""
+    return json.dumps({"name": logger, "level": level})

@@ -1,6 +1,7 @@
-"""Levels of loggers in the JVMs where plugins of Kafka Connect run (KIP-495): Spark's, and those of connectors of their own.
+"""Levels of loggers in the JVMs where plugins of Kafka Connect run (KIP-495).
 
-A level is also set in JVMs that start later. Executors keep theirs. So does the root logger: below it are all of Spark's.
+They are Spark's driver, its executors, and the processes that connectors have of their own. A level is also set in JVMs that
+start later. The root logger keeps its own: below it are all of Spark's.
 """
 
 from __future__ import annotations

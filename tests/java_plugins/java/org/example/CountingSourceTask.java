@@ -16,12 +16,15 @@ import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.SourceTaskContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Three numbers in each poll, from the stored offset on. */
 public class CountingSourceTask extends SourceTask {
     private static final Schema VALUE = SchemaBuilder.struct().name("org.example.Number").field("n", Schema.INT64_SCHEMA)
         .field("word", Schema.OPTIONAL_STRING_SCHEMA).build();
     private static final byte[] LARGE = new byte[16 << 20];
+    private static final Logger LOG = LoggerFactory.getLogger(CountingSourceTask.class);
     private Map<String, String> props;
     private Map<String, String> partition;
     private long at;
@@ -60,6 +63,9 @@ public class CountingSourceTask extends SourceTask {
         failIf(props, "start");
         at = stored();
         note("start at " + at);
+        if (props.containsKey("warn")) {
+            LOG.warn("logging in with {}", props.get("secret"), new IllegalStateException("refused\nfor " + props.get("secret")));
+        }
         var metrics = context.pluginMetrics();
         metrics.addMetric(metrics.metricName("counted", "How far it is.", new java.util.LinkedHashMap<>()), (config, now) -> (double) at);
     }
@@ -106,6 +112,7 @@ public class CountingSourceTask extends SourceTask {
         long end = Math.min(Long.parseLong(props.getOrDefault("records", "10")), at + 3);
         if (end <= at) {
             note("stored " + stored());
+            LOG.info("at the end");
             Thread.sleep(100);
             return null;
         }

@@ -82,6 +82,11 @@ public final class ConnectHost {
         return host != null;
     }
 
+    /** The class loader of Kafka Connect's classes; those of plugins are below it. Null until it is open. */
+    public static synchronized ClassLoader loader() {
+        return loader;
+    }
+
     /** One of the methods of `io.headrace.connect.Host`. */
     public static Object call(String method, Object[] arguments) {
         if (host == null) {

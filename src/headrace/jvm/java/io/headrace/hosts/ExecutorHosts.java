@@ -3,9 +3,11 @@ package io.headrace.hosts;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,16 +18,28 @@ public final class ExecutorHosts {
     private static final int CHUNK = 4 << 20; // Spark's RPC takes 128 MB, and answers one executor after the other
     private static final Map<String, Mailbox> EXECUTORS = new ConcurrentHashMap<>(); // by Spark's id; the newest generation of each
     private static final Map<String, String> CHAINS = new ConcurrentHashMap<>(); // definition by id
+    private static final Map<String, String> LEVELS = new LinkedHashMap<>(); // questions by logger, the last one last; a lock, too
     private static volatile String[] jars; // URLs of the jars that plugins run in
     private static volatile String plugins; // as the host's method `plugins` takes it
+    private static volatile String logging; // Log4j's configuration of the driver
 
     private ExecutorHosts() {
     }
 
-    /** Have executors open their hosts with these jars (URLs), and these plugins. */
-    public static void offer(List<String> classPath, String scan) {
+    /** Have executors open their hosts with these jars (URLs), these plugins, and this configuration of Log4j for them. */
+    public static void offer(List<String> classPath, String scan, String log4j) {
         plugins = scan;
+        logging = log4j;
         jars = classPath.toArray(new String[0]);
+    }
+
+    /** Have a logger of plugins, and those below it, at a level: in all executors, and in those that come; as `level` takes it. */
+    public static void level(String logger, String request) {
+        synchronized (LEVELS) {
+            LEVELS.remove(logger);
+            LEVELS.put(logger, request);
+            EXECUTORS.values().forEach(executor -> executor.tell("level", request));
+        }
     }
 
     /** What the plugins of a chain are, by its id, as the host's method `chain.define` takes it. */
@@ -61,7 +75,7 @@ public final class ExecutorHosts {
     static Object answer(Object[] asked) throws IOException {
         switch ((String) asked[0]) {
             case "offer":
-                return jars == null ? null : new Object[] {jars, plugins};
+                return jars == null ? null : new Object[] {jars, plugins, logging};
             case "size":
                 return Files.size(offered((String) asked[1]));
             case "bytes":
@@ -69,6 +83,7 @@ public final class ExecutorHosts {
             case "chain":
                 return CHAINS.get((String) asked[1]);
             case "exchange":
+                System.err.writeBytes(String.join("", (String[]) asked[6]).getBytes(StandardCharsets.UTF_8));
                 return exchange((String) asked[1], (String) asked[2], (Long) asked[3], (Long) asked[4], (Object[]) asked[5]);
             default:
                 throw new IllegalArgumentException(asked[0].toString());
@@ -76,15 +91,20 @@ public final class ExecutorHosts {
     }
 
     private static Object[] exchange(String executor, String machine, long generation, long heard, Object[] answers) {
-        Mailbox mailbox = EXECUTORS.compute(executor, (id, known) -> {
-            if (known != null && known.generation >= generation) {
-                return known;
-            }
-            if (known != null) {
-                known.lose();
-            }
-            return new Mailbox(id, machine, generation, System::nanoTime);
-        });
+        Mailbox mailbox;
+        synchronized (LEVELS) { // none is set between the list and the mailbox
+            mailbox = EXECUTORS.compute(executor, (id, known) -> {
+                if (known != null && known.generation >= generation) {
+                    return known;
+                }
+                if (known != null) {
+                    known.lose();
+                }
+                Mailbox next = new Mailbox(id, machine, generation, System::nanoTime);
+                LEVELS.values().forEach(request -> next.tell("level", request));
+                return next;
+            });
+        }
         return mailbox.generation == generation ? mailbox.exchange(heard, answers) : null;
     }
 

@@ -37,6 +37,7 @@ public final class HostAgent {
     private static volatile HostAgent agent; // null in the driver
     private final PluginContext driver;
     private final HostFiles files;
+    private final PluginLines lines;
     private final ExecutorService threads = Executors.newCachedThreadPool(work -> daemon("plugin-question", work));
     private final Set<String> chains = ConcurrentHashMap.newKeySet();
     private final List<Object[]> answers = new ArrayList<>();
@@ -49,6 +50,7 @@ public final class HostAgent {
     private HostAgent(PluginContext driver) {
         this.driver = driver;
         this.files = new HostFiles(driver);
+        this.lines = new PluginLines(driver.executorID());
     }
 
     static void start(PluginContext driver) {
@@ -107,6 +109,7 @@ public final class HostAgent {
             jars.add(Path.of(URI.create(files.url(jar))).toString());
         }
         ConnectHost.open(String.join(File.pathSeparator, jars));
+        lines.follow(ConnectHost.loader(), (String) offered[2]);
         ConnectHost.call("files", new Object[] {(UnaryOperator<String>) files::url});
         ConnectHost.ask("plugins", (String) offered[1]);
         open = true;
@@ -139,18 +142,20 @@ public final class HostAgent {
         long sent = System.nanoTime();
         List<Object[]> given;
         Object[] asked;
+        String[] logged = lines.waiting();
         synchronized (answers) {
             now = generation;
             given = new ArrayList<>(answers);
-            asked = new Object[] {"exchange", driver.executorID(), Utils.localHostName(), now, heard, given.toArray()};
+            asked = new Object[] {"exchange", driver.executorID(), Utils.localHostName(), now, heard, given.toArray(), logged};
         }
         Object[] questions;
         try {
             questions = (Object[]) driver.ask(asked);
-        } catch (Exception e) { // the answers go with the next one
+        } catch (Exception e) { // the answers, and what was logged, go with the next one
             LOG.debug("The driver does not answer", e);
             return;
         }
+        lines.sent(logged.length);
         if (questions == null) {
             lapse(now, "the driver has given it up");
             return;
