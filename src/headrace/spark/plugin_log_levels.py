@@ -35,6 +35,7 @@ def set_level(namespace: str, level: str, number: int) -> None:
     if number < lines.getEffectiveLevel():
         lines.setLevel(number)
     with _lock:
+        _levels.pop(namespace, None)  # the last one set is the last one in the dict: it is that of loggers below, too
         _levels[namespace] = level
         hosts = list(_hosts.values())
     for host in hosts:
