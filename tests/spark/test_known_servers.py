@@ -56,6 +56,6 @@ def test_a_fence_waits_for_names_that_were_resolved_before(spark: SparkSession) 
     servers = {"bootstrap.servers": "no-such-host.invalid:9092"}
     for expected in (ConnectError, RetriableError):
         with pytest.raises(ConnectError, match="No resolvable bootstrap urls") as raised:
-            TaskTransactions(["id"], servers).fence(spark)
+            TaskTransactions("id", servers).fence(spark)
         assert type(raised.value) is expected
         known_servers.remember(servers)

@@ -222,9 +222,9 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
 
 
 def fenced(spark: SparkSession, cluster: Cluster, name: str) -> FencedId:
-    transactions = TaskTransactions([name], {"bootstrap.servers": cluster.bootstrap})
+    transactions = TaskTransactions(name, {"bootstrap.servers": cluster.bootstrap})
     transactions.fence(spark)
-    return transactions.first
+    return transactions.fenced_id
 
 
 def test_with_transactions_a_killed_task_of_spark_ends_its_feeds_whose_offsets_are_read_again(
