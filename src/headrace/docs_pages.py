@@ -16,7 +16,7 @@ from headrace.config import example
 from headrace.config.definition import ConfigDef
 from headrace.config.markdown import table
 from headrace.config.option import Option
-from headrace.reference_pages import llms_text, reference_pages
+from headrace.reference_pages import decisions_text, llms_text, reference_pages
 
 _NOTICE = "<!-- Written by `python -m headrace.docs_pages` from the declarations; changes here are lost. -->\n"
 
@@ -65,8 +65,10 @@ def write(directory: Path) -> list[Path]:
         stale.unlink()
     for name, text in current.items():
         (directory / name).write_text(text, encoding="utf-8")
+    (directory / "decisions").mkdir(exist_ok=True)
+    (directory / "decisions" / "README.md").write_text(decisions_text(directory), encoding="utf-8")
     (directory / "llms.txt").write_text(llms_text(directory), encoding="utf-8")
-    return [*(directory / name for name in current), directory / "llms.txt"]
+    return [*(directory / name for name in current), directory / "decisions" / "README.md", directory / "llms.txt"]
 
 
 def _page(title: str, *parts: str) -> str:

@@ -138,6 +138,27 @@ def llms_text(directory: Path) -> str:
     return "\n".join([*lines, "", "## Decisions", *decisions]) + "\n"
 
 
+def decisions_text(directory: Path) -> str:
+    """`decisions/README.md`: the decisions of a directory, and by which one a decision was replaced."""
+    head = [
+        "# Decisions",
+        "",
+        "<!-- Written by `python -m headrace.docs_pages`; changes here are lost. -->",
+        "",
+        "One file for each decision that a reader would otherwise have to guess, dated, with what was seen that led to it.",
+        "",
+    ]
+    files = sorted(file for file in directory.glob("decisions/*.md") if file.name != "README.md")
+    return "\n".join([*head, *map(_decision, files)]) + "\n"
+
+
+def _decision(file: Path) -> str:
+    title, note, *_ = (line for line in file.read_text(encoding="utf-8").splitlines() if line)
+    replaced = re.match(r"Replaced by (\[\d+\]\([^)]*\))(?: (for [^:;,.]*))?", note)
+    more = "" if replaced is None else f"; replaced by {' '.join(filter(None, replaced.groups()))}"
+    return f"- [{title.removeprefix('# ')}]({file.name}){more}"
+
+
 def _llms_entry(file: Path, directory: Path) -> str:
     text = file.read_text(encoding="utf-8")
     title = next((line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")), file.stem)

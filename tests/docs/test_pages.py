@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from headrace.reference_pages import llms_text
+from headrace.reference_pages import decisions_text, llms_text
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -60,6 +60,10 @@ def test_every_text_of_the_index_of_errors_is_in_the_code() -> None:
     code = re.sub(r'"\s*\n\s*f?"', "", "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py")))
     code = re.sub(r"\{[A-Z]+\}", "17", code)
     assert [text for text in texts if text not in code] == []
+
+
+def test_the_list_of_decisions_is_that_of_their_files() -> None:
+    assert (DOCS / "decisions" / "README.md").read_text(encoding="utf-8") == decisions_text(DOCS), "run `make docs`"
 
 
 def test_llms_txt_is_that_of_the_pages() -> None:

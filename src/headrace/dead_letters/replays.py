@@ -49,7 +49,7 @@ class Replays:
 
     @property
     def marks_topic(self) -> str:
-        """The topic of the marks."""
+        """The compacted topic that says which dead letters were replayed."""
         return self.topic + _SUFFIX
 
     def marks(self) -> Marks:

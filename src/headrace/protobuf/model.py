@@ -19,7 +19,7 @@ class _Type:
 
 @dataclass(frozen=True)
 class Enum(_Type):
-    """An enum."""
+    """An enum, whose symbols have numbers."""
 
     symbols: Mapping[str, int]
     closed: bool = False
@@ -49,7 +49,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Message(_Type):
-    """A message."""
+    """A message with its fields in the order of the text, and the types that are declared in it."""
 
     fields: tuple[Field, ...]
     oneofs: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Message(_Type):
 
 @dataclass(frozen=True)
 class File:
-    """A file."""
+    """What a `.proto` file declares, without what it imports."""
 
     package: str
     imports: tuple[str, ...]

@@ -231,5 +231,5 @@ class DistributedConfig(WorkerConfig):
 
     @property
     def worker_group(self) -> str | None:
-        """The group of the workers."""
+        """`group.id`; a standalone worker has none."""
         return self.group_id

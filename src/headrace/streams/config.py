@@ -115,7 +115,7 @@ class TopologyConfig(Config):
 
     @property
     def optimizations(self) -> frozenset[str]:
-        """The optimizations that are on."""
+        """The optimizations that `topology.optimization` turns on."""
         return optimizations(self.topology_optimization)
 
     @property

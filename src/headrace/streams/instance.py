@@ -75,7 +75,7 @@ class StreamsInstance:
             raise StreamsError(f"{method} is possible only before start(). Current state is: {self.states.state}")
 
     def set_uncaught_exception_handler(self, handler: Handler | None) -> None:
-        """Set the uncaught-exception handler."""
+        """Set what is called with an error that stopped processing. Raises StreamsError once the application was started."""
         if self.states.state is not State.CREATED:
             raise StreamsError(
                 "Can only set UncaughtExceptionHandler before calling start(). Current state is: " + self.states.state

@@ -33,7 +33,7 @@ class CommandTarget(Protocol):
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of a command."""
+    """What came of a command that a worker had for this application, by the command's id."""
 
     id: str
     ok: bool

@@ -36,7 +36,7 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
     if expected is None:
         return [] if outcome == "dropped" else [f"it should be dropped, and is {_outcome(record)}"]
     if not isinstance(expected, dict):
-        raise ConfigError(f"{json.dumps(expected)} can be nothing that comes out; expect an object, or null for nothing.")
+        raise ConfigError(f"{json.dumps(expected)} is no expected record: write an object, or null for a dropped record.")
     if "failure" in expected:
         text = f"{(record['failure'] or {}).get('message')}: {(record['failure'] or {}).get('cause')}"
         expected_failure = str(expected["failure"])
@@ -52,7 +52,7 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
 
 def _difference(member: str, expected: Any, output: Mapping[str, Any]) -> str | None:
     if member not in output:
-        raise ConfigError(f"A record that comes out has no '{member}'; it has {', '.join(output)}.")
+        raise ConfigError(f"An output record has no member '{member}'; its members are {', '.join(output)}.")
     actual = output[member]
     if member in ("key", "value") and isinstance(actual, str) and not isinstance(expected, str):
         try:

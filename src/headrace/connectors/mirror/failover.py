@@ -46,7 +46,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class TranslatedPosition:
-    """A translated position."""
+    """Where a group may continue in the copy of a partition, by its last checkpoint."""
 
     checkpoint: Checkpoint
     exact: bool

@@ -10,7 +10,7 @@ from headrace.connectors.mirror.filters import NameFilter
 
 @dataclass(frozen=True)
 class TopicSetting:
-    """A setting of a topic."""
+    """A setting of a source topic, with the value that its copy gets."""
 
     name: str
     value: str | None

@@ -44,7 +44,7 @@ def _hits(action: str, row: OverviewRow) -> bool:
 
 
 def act(call: Call) -> Response:
-    """Do it."""
+    """Pause, resume, stop, restart or delete the chosen connectors; returns what was done and what failed."""
     action, names = _selection(call)
     if action == DELETE:
         return _delete(call, names)

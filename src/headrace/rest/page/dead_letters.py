@@ -79,7 +79,7 @@ def confirm(call: Call) -> Response:
 
 
 def replay(call: Call) -> Response:
-    """Do it."""
+    """Replay the chosen dead letters; returns how many were written, and which were left and why."""
     letters_of_run = _replay(call, dry_run=False)["letters"]
     counts = {kind: sum(letter["outcome"] == kind for letter in letters_of_run) for kind in ("replayed", "already-replayed")}
     sentence = f"{counts['replayed']} replayed"

@@ -30,7 +30,7 @@ _LAST = b"\x7f" + b"\xff" * 7  # the greatest time
 
 @dataclass(frozen=True)
 class StoreRow:
-    """A row of a store."""
+    """A key of a store with its value and time, as stored."""
 
     partition: int
     key: bytes

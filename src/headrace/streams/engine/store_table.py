@@ -121,7 +121,7 @@ class StoreTable:
         return self.runtime.scan(self._name)
 
     def rows(self) -> DataFrame:
-        """All rows."""
+        """All rows, decoded: the columns of the key, value and time."""
         keys = [column.alias(name) for name, column in self._log.keys(F.col("key"))]
         value, time = self._value(F.col("value")), _time(F.col("value"))
         return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
