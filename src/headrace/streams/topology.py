@@ -23,9 +23,8 @@ from headrace.streams.stores import StateStore, StoreType
 class Topology:
     """Built by a StreamsBuilder, or by hand with `add_source`, `add_processor`, `add_state_store` and `add_sink`.
 
-    Methods that add or connect raise TopologyError, in Kafka's words: a name that is taken, a parent or store that is not there.
-
-    Every `add_…` and `connect_…` returns the topology itself, and raises TopologyError.
+    Every `add_…` and `connect_…` returns the topology itself, and raises TopologyError, in Kafka's words: a
+    name that is taken, a parent or a store that is not there.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)

@@ -183,5 +183,5 @@ def test_what_comes_out_is_compared_with_what_is_expected(expected, record, diff
 
 
 def test_a_member_that_no_record_has_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="has no 'valu'"):
+    with pytest.raises(ConfigError, match="has no member 'valu'"):
         chains.compare({"valu": 1}, PASSED)
