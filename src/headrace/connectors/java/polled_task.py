@@ -171,23 +171,24 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._passwords = [*self.connector.passwords(self._props), *self._conversion.secrets]
         self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored))
         context = self.context
-        self._host.ask(
-            "task.start",
-            id=self._id,
-            name=context.connector,
-            number=context.task,
-            context=f"[{context.connector}|task-{context.task}] ",
-            **{"class": self.connector.plugin_name},
-            location=self.connector.location,
-            props=dict(self._props),
-            key=self._conversion.key,
-            value=self._conversion.value,
-            header=self._conversion.header,
-            stages=self._conversion.stages,
-            secrets=self._conversion.secrets,
-            retry=self._conversion.retry or None,
-            transactional=context.own_transactions,
-        )
+        with hiding(self._passwords):  # plugins show their settings in what they throw when they are configured
+            self._host.ask(
+                "task.start",
+                id=self._id,
+                name=context.connector,
+                number=context.task,
+                context=f"[{context.connector}|task-{context.task}] ",
+                **{"class": self.connector.plugin_name},
+                location=self.connector.location,
+                props=dict(self._props),
+                key=self._conversion.key,
+                value=self._conversion.value,
+                header=self._conversion.header,
+                stages=self._conversion.stages,
+                secrets=self._conversion.secrets,
+                retry=self._conversion.retry or None,
+                transactional=context.own_transactions,
+            )
 
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:
         self._host.read_rows_here(self._id)
