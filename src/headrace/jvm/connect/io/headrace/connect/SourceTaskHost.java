@@ -134,8 +134,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
                     sizes.add(size);
                     bytes += size;
                 }
-                if (transactions != null && after.size() == records.size()) {
-                    endTransactions(records);
+                if (transactions != null) {
+                    endTransactions(records.subList(0, after.size()), after.size() == records.size());
                 }
                 notifyAll();
             }
@@ -152,8 +152,12 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    /** Note where the task has said that transactions end; records of one that it aborts are left out, and their offsets count. */
-    private void endTransactions(List<SourceRecord> polled) {
+    /**
+     * Note where the task has said that transactions end; records of one that it aborts are left out, and their offsets count.
+     *
+     * <p>`all`: whether these are all of the poll, whose end may be that of a transaction, too.
+     */
+    private void endTransactions(List<SourceRecord> polled, boolean all) {
         long number = base + buffer.size() - polled.size();
         for (SourceRecord record : polled) {
             number++;
@@ -162,8 +166,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
                 endTransaction(number, aborted);
             }
         }
-        boolean aborted = transactions.shouldAbortBatch();
-        if (aborted | transactions.shouldCommitBatch()) {
+        boolean aborted = all && transactions.shouldAbortBatch();
+        if (aborted | (all && transactions.shouldCommitBatch())) {
             endTransaction(number, aborted);
         }
     }
