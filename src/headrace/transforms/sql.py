@@ -65,7 +65,11 @@ class Sql(Transformation):
     )
     topic = _expression("topic", "The new topic, a STRING.")
     partition = _expression("partition", "The new partition, an integer; NULL leaves the choice to the producer.")
-    timestamp = _expression("timestamp", "The new timestamp: a TIMESTAMP or DATE, or an integer, ms since the epoch.")
+    timestamp = _expression(
+        "timestamp",
+        "The new timestamp: a TIMESTAMP or DATE, or an integer, ms since the epoch; NULL, or one before the epoch, gives the "
+        "time of writing.",
+    )
     headers = _expression(
         "headers",
         "The new headers, all of them: an ARRAY of STRUCTs of two fields, STRING and BINARY or STRING, or a MAP of the same.",

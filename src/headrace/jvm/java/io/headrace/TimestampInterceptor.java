@@ -13,9 +13,9 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  *
  * <p>The writer knows topic, partition, key, value and headers. headrace therefore adds the timestamp as the LAST header, named
  * {@code __headrace.timestamp}, milliseconds since the epoch as decimal digits; this interceptor
- * ({@code kafka.interceptor.classes}) takes the header off again and sets the timestamp. A null value of the header means "no
- * timestamp": the producer sets the present. A record whose last header is another one passes as it is, so a record that is
- * mirrored with such a header of its own inside keeps it.
+ * ({@code kafka.interceptor.classes}) takes the header off again and sets the timestamp. A null value of the header, or a negative
+ * number, means "no timestamp": the producer sets the present. A record whose last header is another one passes as it is, so a
+ * record that is mirrored with such a header of its own inside keeps it.
  *
  * <p>No generics, because Janino, which compiles this file, checks the erased signatures.
  */
@@ -30,6 +30,9 @@ public final class TimestampInterceptor implements ProducerInterceptor {
         }
         byte[] digits = headers[last].value();
         Long timestamp = digits == null ? null : Long.valueOf(new String(digits, StandardCharsets.US_ASCII));
+        if (timestamp != null && timestamp.longValue() < 0) { // ProducerRecord refuses it; with an exception, the record would go as it is
+            timestamp = null;
+        }
         RecordHeaders others = new RecordHeaders();
         for (int i = 0; i < last; i++) {
             others.add(headers[i]);

@@ -3,6 +3,7 @@ package io.headrace.connect;
 import static io.headrace.Cases.equal;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -33,6 +34,11 @@ final class SourceTaskHostCases {
         equal(delivered(host), List.of(1L, 2L));
         host = host(new Listed(List.of(record(1), record(-2)), null), List.of(FAILING), true);
         equal(delivered(host), List.of());
+    }
+
+    /** A task that has these records, and no transforms. */
+    static SourceTaskHost polling(SourceRecord... records) {
+        return host(new Listed(Arrays.asList(records), null), List.of(), false);
     }
 
     /** The records of the next range, by their offsets; none once the task has failed. */

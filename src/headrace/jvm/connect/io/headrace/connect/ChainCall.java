@@ -19,6 +19,7 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
+import org.apache.kafka.connect.util.ConnectUtils;
 
 /**
  * What a compiled chain has plugins do with one record: JDK types in and out, one thread at a time.
@@ -99,13 +100,18 @@ interface ChainCall extends AutoCloseable {
                 }
                 byte[] key = data.write(record.keySchema(), record.key());
                 byte[] value = data.write(record.valueSchema(), record.value());
-                return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value,
+                return new Object[] {null, false, record.topic(), record.kafkaPartition(), timestamp(record), key, value,
                     retries.call(() -> pairs(record, read))};
             } catch (Chain.StageFailure e) {
                 return new Object[] {Failure.ofRecord(e.alias, e.getCause()), false, null, null, null, null, null, null};
             } catch (RuntimeException | LinkageError e) {
                 return new Object[] {Failure.ofRecord(null, e), false, null, null, null, null, null, null};
             }
+        }
+
+        /** As a producer takes that of a source: -1 is none. Raises Kafka Connect's exception for less. */
+        private static Long timestamp(ConnectRecord<?> record) {
+            return record instanceof SinkRecord ? record.timestamp() : ConnectUtils.checkAndConvertTimestamp(record.timestamp());
         }
 
         /** A header that no transform has changed keeps its bytes: not every converter writes what it has read. */

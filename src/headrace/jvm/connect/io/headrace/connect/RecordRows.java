@@ -10,6 +10,7 @@ import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
+import org.apache.kafka.connect.util.ConnectUtils;
 
 /**
  * Source records as rows: topic, partition, key, value, headers, timestamp, source partition, source offset, failure; JDK types only.
@@ -82,7 +83,7 @@ final class RecordRows implements Iterator<Object[]> {
             () -> row[3] = converted(converters.value, record.topic(), headers, record.valueSchema(), record.value()));
         row[4] = pairs(headers);
         bytes += ROW_BYTES + length(row[2]) + length(row[3]) + length((Object[]) row[4]);
-        row[5] = record.timestamp();
+        row[5] = ConnectUtils.checkAndConvertTimestamp(record.timestamp()); // -1 is none
         if (origin) {
             if (record.sourcePartition() != lastPartition) {
                 lastPartition = record.sourcePartition();

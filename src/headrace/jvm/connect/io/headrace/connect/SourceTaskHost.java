@@ -19,6 +19,7 @@ import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.SourceTaskContext;
 import org.apache.kafka.connect.source.TransactionContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
+import org.apache.kafka.connect.util.ConnectUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
@@ -145,7 +146,11 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     /** The record after the chain; null if it was taken out. */
     private SourceRecord changed(SourceRecord record) {
         try {
-            return chain.apply(record, retries);
+            SourceRecord after = chain.apply(record, retries);
+            if (after != null) {
+                ConnectUtils.checkAndConvertTimestamp(after.timestamp()); // ends the task, whatever it tolerates
+            }
+            return after;
         } catch (Chain.StageFailure e) {
             String where = "Transform " + e.alias + " failed for the record at source offset " + record.sourceOffset();
             throw new ConnectException("Tolerance exceeded in error handler: " + where, e.getCause());
