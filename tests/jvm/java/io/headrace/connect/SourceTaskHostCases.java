@@ -36,6 +36,10 @@ final class SourceTaskHostCases {
         equal(delivered(host), List.of());
     }
 
+    static void aNullAmongTheRecordsOfAPollIsLeftOut() throws Throwable {
+        equal(delivered(polling(record(1), null, record(2))), List.of(1L, 2L));
+    }
+
     /** A task that has these records, and no transforms. */
     static SourceTaskHost polling(SourceRecord... records) {
         return host(new Listed(Arrays.asList(records), null), List.of(), false);

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
@@ -116,10 +117,11 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    private void take(List<SourceRecord> records) {
-        if (records == null) {
+    private void take(List<SourceRecord> polled) {
+        if (polled == null) {
             return;
         }
+        List<SourceRecord> records = polled.stream().filter(Objects::nonNull).toList(); // Kafka Connect drops a null, too
         List<SourceRecord> after = new ArrayList<>(records.size());
         List<Integer> measured = new ArrayList<>(records.size());
         try {
