@@ -62,11 +62,13 @@ interface ChainCall extends AutoCloseable {
         SchemaAndValue key = data.read((String) parts[4], (byte[]) parts[5]);
         SchemaAndValue value = data.read((String) parts[6], (byte[]) parts[7]);
         Headers headers = new ConnectHeaders();
-        for (Object pair : (Object[]) parts[8]) {
-            String name = (String) ((Object[]) pair)[0];
-            byte[] bytes = (byte[]) ((Object[]) pair)[1];
-            headers.add(name, converter.toConnectHeader(readFrom, name, bytes));
-            read.put(headers.lastWithName(name), bytes);
+        try (Swap swap = Swap.in(converter)) {
+            for (Object pair : (Object[]) parts[8]) {
+                String name = (String) ((Object[]) pair)[0];
+                byte[] bytes = (byte[]) ((Object[]) pair)[1];
+                headers.add(name, converter.toConnectHeader(readFrom, name, bytes));
+                read.put(headers.lastWithName(name), bytes);
+            }
         }
         Integer partition = (Integer) parts[1];
         if (parts[2] == null) {
@@ -117,10 +119,12 @@ interface ChainCall extends AutoCloseable {
         /** A header that no transform has changed keeps its bytes: not every converter writes what it has read. */
         private Object[] pairs(R record, Map<Header, byte[]> read) {
             List<Object> pairs = new ArrayList<>();
-            for (Header one : record.headers()) {
-                byte[] bytes = read.containsKey(one) ? read.get(one)
-                    : header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
-                pairs.add(new Object[] {one.key(), bytes});
+            try (Swap swap = Swap.in(header)) {
+                for (Header one : record.headers()) {
+                    byte[] bytes = read.containsKey(one) ? read.get(one)
+                        : header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
+                    pairs.add(new Object[] {one.key(), bytes});
+                }
             }
             return pairs.toArray();
         }

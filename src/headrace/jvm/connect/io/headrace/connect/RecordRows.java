@@ -106,7 +106,9 @@ final class RecordRows implements Iterator<Object[]> {
     }
 
     private byte[] converted(Converter converter, String topic, RecordHeaders headers, Schema schema, Object data) {
-        return converters.retries.call(() -> converter.fromConnectData(topic, headers, schema, data));
+        try (Swap swap = Swap.in(converter)) { // rows are read on threads of Spark, too
+            return converters.retries.call(() -> converter.fromConnectData(topic, headers, schema, data));
+        }
     }
 
     private static int length(Object converted) {
@@ -122,9 +124,11 @@ final class RecordRows implements Iterator<Object[]> {
     }
 
     private void addHeaders(SourceRecord record, RecordHeaders headers) {
-        for (Header header : record.headers()) {
-            headers.add(header.key(), converters.retries.call(
-                () -> converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value())));
+        try (Swap swap = Swap.in(converters.header)) {
+            for (Header header : record.headers()) {
+                headers.add(header.key(), converters.retries.call(
+                    () -> converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value())));
+            }
         }
     }
 
