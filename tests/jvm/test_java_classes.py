@@ -15,8 +15,8 @@ SOURCES = Path(__file__).with_name("java")
 CASES = [
     "io.headrace.PolledRecordsCases", "io.headrace.connect.ContextLoaderCases", "io.headrace.connect.OffsetsToStoreCases",
     "io.headrace.connect.SecretsInterceptorCases", "io.headrace.connect.SourceTaskHostCases",
-    "io.headrace.connect.TimestampCases", "io.headrace.hosts.MailboxCases", "io.headrace.hosts.PluginLinesCases",
-    "io.headrace.lanes.LanesCases",
+    "io.headrace.connect.StoredOffsetsCases", "io.headrace.connect.TimestampCases", "io.headrace.hosts.MailboxCases",
+    "io.headrace.hosts.PluginLinesCases", "io.headrace.lanes.LanesCases",
 ]  # fmt: skip
 
 

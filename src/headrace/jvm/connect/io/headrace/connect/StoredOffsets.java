@@ -13,9 +13,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.storage.CloseableOffsetStorageReader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What is stored for a connector when it is asked, also by a task that runs: the worker's store answers each time. */
 final class StoredOffsets implements CloseableOffsetStorageReader {
+    private static final Logger LOG = LoggerFactory.getLogger(StoredOffsets.class);
     private static final long LIMIT_S = 60;
     private final String id;
     private final Events events;
@@ -46,14 +49,23 @@ final class StoredOffsets implements CloseableOffsetStorageReader {
                 + "but has taken longer than the graceful shutdown period to do so.");
         }
         List<String> texts = new ArrayList<>();
-        partitions.forEach(partition -> texts.add(Json.text(partition)));
+        List<Map<String, T>> asked = new ArrayList<>(); // those with a text
+        for (Map<String, T> partition : partitions) {
+            try {
+                texts.add(Json.text(partition));
+                asked.add(partition);
+            } catch (RuntimeException e) { // nothing can be stored for it
+                LOG.error("CRITICAL: Failed to serialize partition key when getting offsets for {}. No value for this data will be "
+                    + "returned, which may break the task or cause it to skip some data.", id, e);
+            }
+        }
         CompletableFuture<List<String>> question = events.ask("offsets", id, texts);
         open.add(question);
         try {
             List<String> answers = question.get(LIMIT_S, TimeUnit.SECONDS);
             Map<Map<String, T>, Map<String, Object>> offsets = new HashMap<>();
             int number = 0;
-            for (Map<String, T> partition : partitions) {
+            for (Map<String, T> partition : asked) {
                 offsets.put(partition, Json.offset(answers.get(number++)));
             }
             return offsets;
