@@ -72,13 +72,19 @@ class OffsetCommits:
 
     def __init__(self, store_offsets: Callable[[Offsets], None], recorder: TaskRecorder) -> None:
         self._store_offsets, self._recorder = store_offsets, recorder
-        self._abandoned = False
+        self._abandoned = threading.Event()
         self._storing = threading.Lock()
 
     def abandon(self) -> None:
         """Store no more offsets once this returns: the task was stopped, and another one may be running in its place."""
-        with self._storing:
-            self._abandoned = True
+        self._abandoned.set()
+        with self._storing:  # returns after a store in flight
+            pass
+
+    def check(self, summary: str) -> None:
+        """Raise RetriableError after `abandon`: what a task writes then, its successor writes again. summary: as of `store`."""
+        if self._abandoned.is_set():
+            raise RetriableError(f"The task was stopped before {summary} was written.")
 
     def store(self, offsets: Offsets, summary: str) -> None:
         """Return when Kafka has acknowledged the offsets. summary: what they cover, in words.
@@ -87,7 +93,7 @@ class OffsetCommits:
         """
         begun, ok = time.monotonic(), False
         with self._storing:
-            if self._abandoned:
+            if self._abandoned.is_set():
                 raise RetriableError(f"The task was stopped before the offsets of {summary} were stored.")
             try:
                 if offsets:
@@ -164,6 +170,7 @@ class Delivery:
 
     def _write(self, frame: DataFrame, progress: Progress) -> Offsets:
         """Write the records; returns the offsets that the write has not committed."""
+        self.commits.check(progress.summary)
         exactly = self._exactly
         if exactly is None:
             self._writer.write(frame, progress.summary)

@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -67,7 +67,7 @@ class WorkerSourceTask:
         self._ended_feed_batches = 0  # `batches` of feeds that have ended
         self._batch_bytes: int | None = None  # `batch_bytes` of the last feed
         self._mode: StreamMode | None = None  # that was reported last
-        self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
+        self._spark: SparkSession | None = None  # set once jobs of the task's thread are in the job group `_jobs`
         # The partitions of a polling task, and their stored offsets.
         self._last_stored: tuple[list[SourcePartition], StoredOffsets] | None = None
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
@@ -133,12 +133,20 @@ class WorkerSourceTask:
             self._task.wake_up()
 
     def cut_off(self) -> None:
-        """Store no more offsets and write no more of a feed, and cancel a poll's jobs, as a successor may run."""
+        """Store no more offsets and write no more records, as a successor may run."""
         run = self._run
         if isinstance(run, FeedRun):
             run.cut_off()
-        if self._polling is not None:
-            self._polling.sparkContext.cancelJobGroup(self._jobs)
+        if self._spark is not None:  # before `abandon`, which waits while offsets are stored
+            context: Any = self._spark.sparkContext
+            context._jsc.sc().cancelJobGroupAndFutureJobs(self._jobs)  # a batch has several jobs, one after the other
+        self._delivery.commits.abandon()
+
+    def _put_jobs_in_group(self, spark: SparkSession) -> None:
+        """Put the jobs of this thread, the task's, in its job group. Not for a lane: what it shares must not be cancelled."""
+        if self._spark is None:
+            spark.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+            self._spark = spark
 
     def _run_query(self, task: SourceTask) -> float:
         """Run the stream of a data source of Spark's own until it ends."""
@@ -174,13 +182,14 @@ class WorkerSourceTask:
         if source is None:
             return _NOTHING_TO_READ_S
         if source.initial:
-            self._needs.ports.store_offsets(source.initial)
+            self._delivery.commits.store(source.initial, "the partitions to be read")
         plans = source_plans(spark, self._plan, source)
         plan = plans.first()
         self._needs.recorder.follow_positions(task.positions, task.silent_since_ms)
         run: FeedRun | FeedBatches
         if isinstance(plan, str):
             self._report_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
+            self._put_jobs_in_group(spark)
             run = FeedBatches(task, self._plan, self._delivery, source, self._stopping)
         else:
             self._report_mode(REAL_TIME)
@@ -237,17 +246,15 @@ class WorkerSourceTask:
             self._needs.recorder.record(Lost(loss.records))
 
     def _poll(self, task: PollingSourceTask) -> float:
-        begun = time.monotonic()
-        if self._polling is None:
-            self._polling = self._needs.spark()
-            self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+        begun, spark = time.monotonic(), self._spark or self._needs.spark()
+        self._put_jobs_in_group(spark)
         # Read once: only this task changes them while it runs, and a request at each poll would be the main cost of an idle task.
-        (partitions, stored), self._last_stored = self._stored_for(self._polling, task.partitions()), None
-        poll = task.poll(self._polling, stored)
+        (partitions, stored), self._last_stored = self._stored_for(spark, task.partitions()), None
+        poll = task.poll(spark, stored)
         if poll is None or self._stopping.is_set():
             self._last_stored = partitions, stored
             return task.poll_interval_s
-        counts, chain = RecordCounts(self._polling), SourceChain(self._plan, poll.record)
+        counts, chain = RecordCounts(spark), SourceChain(self._plan, poll.record)
         frame = chain.incoming(counts.reading(poll.frame))
         if chain.learns:
             chain.learn(frame)
