@@ -11,6 +11,7 @@ from confluent_kafka import Consumer
 
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, generation
 from tests.support import wait_until
 
@@ -138,8 +139,12 @@ def test_who_is_fenced_off_twice_in_a_minute_by_what_is_gone_then_stays_a_member
 def test_a_text_left_by_one_member_is_read_by_all(join):
     first, second = join("a"), join("b")
     shared(first, second)
+    void = threading.Event()
+    void.set()
+    with pytest.raises(KafkaFailure, match="not to be published any more"):
+        first.membership.announce("http://here:0/", 60, void)
     assert second.membership.announced(60) is None
-    first.membership.announce("http://here:1/", 60)
+    first.membership.announce("http://here:1/", 60, threading.Event())
     assert second.membership.announced(60) == "http://here:1/"
 
 

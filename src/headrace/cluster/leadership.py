@@ -7,6 +7,7 @@ KIP-618), reads the config topic to its end, and publishes its URL in the group 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -21,13 +22,13 @@ from headrace.values.times import now_ms
 
 log = structlog.get_logger(__name__)
 
-_RETRY_S, _REQUEST_TIMEOUT_S, _POLL_INTERVAL_S = 1.0, 5.0, 1.0
+_RETRY_S, _REQUEST_TIMEOUT_S, _POLL_INTERVAL_S, CHECK_URL_S = 1.0, 5.0, 1.0, 60.0
 
 
 class Announcements(Protocol):
     """The part of the membership that publishes the leader's URL."""
 
-    def announce(self, text: str, timeout_s: float) -> None: ...  # noqa: D102
+    def announce(self, text: str, timeout_s: float, void: threading.Event) -> None: ...  # noqa: D102
     def announced(self, timeout_s: float) -> str | None: ...  # noqa: D102
 
 
@@ -68,25 +69,46 @@ class Leadership:
 
     def _lead(self, term: threading.Event) -> None:
         self._begin(term)
+        check_at = time.monotonic() + CHECK_URL_S
         while not term.wait(_POLL_INTERVAL_S):
             if not self._store.may_write():
                 raise RetriableError(
                     "A write to the config topic failed, and with it the write privileges; they are claimed again"
                 )
             self._renew_key()
+            if time.monotonic() >= check_at:
+                self._check_url(term)
+                check_at = time.monotonic() + CHECK_URL_S
+
+    def _check_url(self, term: threading.Event) -> None:
+        """Publish the URL again if the group has another one or none: every request would go to the wrong worker."""
+        try:
+            url = self._group.announced(_REQUEST_TIMEOUT_S)
+        except HeadraceError as error:
+            log.debug("leader.unknown", cause=str(error))
+            return
+        if url != self.url and not term.is_set():
+            log.warning("leader.url.wrong", url=url, hint="published again")
+            self._group.announce(self.url, _REQUEST_TIMEOUT_S, term)
 
     def _begin(self, term: threading.Event) -> None:
+        # Each step may take long, and the term end meanwhile: another worker may have become the leader then.
         if (
             self.established.is_set()
         ):  # only a member can announce: a worker that has lost its membership unnoticed must not fence others
-            self._group.announce(self.url, _REQUEST_TIMEOUT_S)
+            self._group.announce(self.url, _REQUEST_TIMEOUT_S, term)
+        if term.is_set():
+            return
         self._store.claim_write_privileges()
         self._store.refresh()
+        if term.is_set():
+            return
         self._renew_key()
-        self._group.announce(self.url, _REQUEST_TIMEOUT_S)
+        self._group.announce(self.url, _REQUEST_TIMEOUT_S, term)
         with self._lock:
-            if not term.is_set():
-                self.established.set()
+            if term.is_set():
+                return
+            self.established.set()
         log.info("leader.established", url=self.url)
         self._on_leadership()
 

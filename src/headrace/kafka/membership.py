@@ -67,6 +67,15 @@ class GroupSettings:
     rebalance_timeout_ms: int
 
 
+@dataclass(frozen=True)
+class _Announcement:
+    """A text to be published; not any more once `void` is set. done: when it is, or has failed."""
+
+    text: str
+    void: threading.Event
+    done: Future[None]
+
+
 class Membership:
     """A member of the group from `join` to `leave`."""
 
@@ -81,7 +90,7 @@ class Membership:
         self._member = False
         self._group_metadata: bytes | None = None
         self._session = 0  # incremented with each loss: a rejoin does not make earlier sessions valid again
-        self._announcement: tuple[str, Future[None]] | None = None
+        self._announcement: _Announcement | None = None
         self._announced: Future[None] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
@@ -108,16 +117,16 @@ class Membership:
         """
         return self._group_metadata if self._member else None
 
-    def announce(self, text: str, timeout_s: float) -> None:
+    def announce(self, text: str, timeout_s: float, void: threading.Event) -> None:
         """Publish a short text in the group's offset metadata, for all members to read; only a member can.
 
-        Raises KafkaFailure.
+        void: the text is not published once it is set; set on the membership's thread, it holds at once. Raises KafkaFailure.
         """
         # Committed by the polling thread, which owns the consumer.
-        done: Future[None] = Future()
-        self._announcement = (text, done)
+        announcement = _Announcement(text, void, Future())
+        self._announcement = announcement
         try:
-            done.result(timeout_s)
+            announcement.done.result(timeout_s)
         except FutureTimeoutError:
             raise timed_out("The group did not accept this worker's address in time.") from None
 
@@ -163,10 +172,13 @@ class Membership:
         return error
 
     def _commit_announcement(self, consumer: Consumer) -> None:
-        if self._announcement is None or not self._member:
-            return
-        (text, self._announced), self._announcement = self._announcement, None
-        consumer.commit(offsets=[TopicPartition(self.settings.topic, 0, 0, text)], asynchronous=True)
+        announcement = self._announcement
+        if announcement is not None and announcement.void.is_set():
+            self._announcement = None
+            announcement.done.set_exception(timed_out("This worker's address is not to be published any more."))
+        elif announcement is not None and self._member:
+            self._announced, self._announcement = announcement.done, None
+            consumer.commit(offsets=[TopicPartition(self.settings.topic, 0, 0, announcement.text)], asynchronous=True)
 
     def _committed(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
         announcement, self._announced = self._announced, None
