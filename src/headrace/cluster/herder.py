@@ -70,9 +70,12 @@ class Herder:
         newest = self._stores.status.latest_generation() + 1
         self._import_classes(self._stores.config.snapshot().connectors.values())
         self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
+        if assignment.slots:  # else it may be no member, and have read nothing for long
+            self._remove_stale_statuses()
 
     def _remove_stale_statuses(self) -> None:
-        remove_stale_statuses(self._stores.config.snapshot(), self._stores.status, self._reporter)
+        """Remove statuses of removed parts: all as the leader, else those of this worker, which may have been away."""
+        remove_stale_statuses(self._stores.status.snapshot(), self._stores.config.snapshot(), self._reporter, self._group.leads())
 
     def _on_change(self, kind: str, name: str) -> None:
         """Called by the config store, on its thread, after it has applied a record. kind: `connector`, `tasks` …"""

@@ -10,7 +10,8 @@ import structlog
 from headrace import errors
 from headrace.cluster.event_log import EventLog
 from headrace.cluster.state import ClusterState
-from headrace.cluster.status_store import StatusStore
+from headrace.cluster.status import StatusState
+from headrace.cluster.status_records import Status
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.states import FAILED, PAUSED, RUNNING, STOPPED, UNASSIGNED
@@ -55,13 +56,13 @@ class StatusReporter:
         history: EventLog | None = None,
     ) -> None:
         """metrics, history: also receive every state."""
-        self._store, self._worker, self._tracking = store, worker_id, tracking
+        self._store, self.worker_id, self._tracking = store, worker_id, tracking
         self._metrics, self._history = metrics or Metrics(), history or EventLog()
         self.generation = 0
 
     def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
         return {
-            "state": state, "trace": _trace(error) if error else None, "worker_id": self._worker,
+            "state": state, "trace": _trace(error) if error else None, "worker_id": self.worker_id,
             "generation": self.generation, "version": version,
         }  # fmt: skip
 
@@ -106,7 +107,7 @@ class StatusReporter:
     ) -> None:
         cause = _causes(_trace(error)) if error else _ASKED if asked else _RESTS if state in (PAUSED, STOPPED) else None
         attempts = {key: restart[key] for key in ("attempts", "budget")} if restart else None
-        self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause, restart=attempts)
+        self._history.add(connector=name, task=task, state=state, worker_id=self.worker_id, cause=cause, restart=attempts)
 
     def task_stream(self, name: str, task: int, version: str | None, mode: StreamMode) -> None:
         """Report the stream mode of a running task."""
@@ -140,17 +141,25 @@ class StatusReporter:
         self._store.delete_connector_status(name)
 
 
-def remove_stale_statuses(state: ClusterState, status: StatusStore, reporter: StatusReporter) -> None:
-    """As the leader: remove statuses of deleted connectors and tasks whose worker crashed before it could remove them."""
-    for name in status.connectors() - state.connectors.keys():
-        reporter.remove_topics(name)
-        for task in status.tasks(name):
-            reporter.remove_task(name, task)
-        reporter.remove_connector(name)
-    for name in state.connectors:
-        for task in status.tasks(name):
-            if task >= state.task_counts.get(name, 0):
+def remove_stale_statuses(statuses: StatusState, state: ClusterState, reporter: StatusReporter, is_leader: bool) -> None:
+    """Remove statuses of connectors and tasks that were removed while their worker was away, which could not remove them.
+
+    statuses: read before `state`, so that a new connector is not taken for a removed one. is_leader: those of all workers, else
+    only those of the reporter's own.
+    """
+
+    def may_remove(status: Status) -> bool:
+        return is_leader or status["worker_id"] == reporter.worker_id
+
+    for name, tasks in statuses.tasks.items():
+        count = state.task_counts.get(name, 0) if name in state.connectors else 0
+        for task, status in tasks.items():
+            if task >= count and may_remove(status):
                 reporter.remove_task(name, task)
+    for name, status in statuses.connectors.items():
+        if name not in state.connectors and may_remove(status):
+            reporter.remove_topics(name)
+            reporter.remove_connector(name)
 
 
 def _log_state(event: str, error: BaseException | None, **fields: object) -> None:

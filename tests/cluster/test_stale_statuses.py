@@ -1,0 +1,63 @@
+"""Statuses of what was removed while its worker was away: they go with the next rebalance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.cluster.assignment import NOTHING, Assignment
+from headrace.cluster.herder import Herder
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import memory_stores
+from headrace.runtime.standalone_config import StandaloneConfig
+from headrace.runtime.worker import Worker
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+HERE, AWAY = "here:1", "away:1"
+
+
+class Group(StandaloneGroup):
+    """A group of several workers, as one of them sees it."""
+
+    leader = False
+
+    def start(self, on_assignment: Callable[[Assignment], None], on_leadership: Callable[[], None]) -> None:
+        self.rebalance = on_assignment
+
+    def leads(self) -> bool:
+        return self.leader
+
+
+@pytest.mark.parametrize(
+    ("leader", "assignment", "stay"),
+    [
+        pytest.param(True, Assignment(frozenset([99]), 100, 7), {("c", 0)}, id="the leader removes all"),
+        pytest.param(False, Assignment(frozenset([0]), 100, 7), {("c", 0), ("c", 2), ("lost", 0)}, id="others their own"),
+        pytest.param(False, NOTHING, {("c", 0), ("c", 1), ("c", 2), ("gone", 0), ("lost", 0)}, id="no member removes none"),
+    ],
+)
+def test_a_rebalance_removes_statuses_of_removed_parts(
+    leader: bool, assignment: Assignment, stay: set[tuple[str, int]], tmp_path: Path
+) -> None:
+    config = StandaloneConfig(
+        {"key.converter": JSON, "value.converter": JSON, "offset.storage.file.filename": str(tmp_path / "offsets")}
+    )
+    stores, group = memory_stores(config), Group()
+    worker = Worker(config, stores.offsets, stores.status, lambda: pytest.fail("Spark"), lambda: lambda: None)
+    herder = Herder(worker, stores, HERE, "cluster", group)
+    herder.start()
+    stores.config.put_connector("c", {"connector.class": "none"})  # in other slots than those above
+    stores.config.put_task_configs(("c", [{}]))
+    for name, task, worker_id in (("c", 0, AWAY), ("c", 1, HERE), ("c", 2, AWAY), ("gone", 0, HERE), ("lost", 0, AWAY)):
+        status = {"state": "RUNNING", "trace": None, "worker_id": worker_id, "generation": 5, "version": None}
+        stores.status.put_task_status(name, task, status)
+        if name != "lost":  # of which only the task was left
+            stores.status.put_connector_status(name, status)
+    group.leader = leader
+    group.rebalance(assignment)
+    left = stores.status.snapshot()
+    assert {(name, task) for name, tasks in left.tasks.items() for task in tasks} == stay
+    assert left.connectors.keys() == {name for name, _ in stay if name != "lost"}
+    herder.shut_down()
