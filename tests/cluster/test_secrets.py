@@ -21,7 +21,7 @@ WORKER = {
     "config.providers": "file,env",
     "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
     "config.providers.env.class": "EnvVarConfigProvider",
-    "config.providers.env.param.allowlist.pattern": "^CONNECT_",
+    "config.providers.env.param.allowlist.pattern": "CONNECT_.*",
     "consumer.ssl.key.password": "${env:CONNECT_WORKER_SECRET}",
 }
 CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"

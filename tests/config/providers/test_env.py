@@ -13,9 +13,10 @@ def test_variables_are_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "allowed"), [("CONNECT_", {"CONNECT_USER", "MY_CONNECT_X"}), ("^CONNECT_.*$", {"CONNECT_USER"}), ("^$", set())]
+    ("pattern", "allowed"),
+    [("CONNECT_USER|HOME", {"CONNECT_USER", "HOME"}), ("CONNECT_.*", {"CONNECT_USER"}), ("^CONNECT_", set()), ("X|ME", set())],
 )
-def test_only_variables_in_whose_name_the_pattern_is_found(pattern: str, allowed: set[str]) -> None:
+def test_only_variables_whose_whole_name_matches_the_pattern_are_given(pattern: str, allowed: set[str]) -> None:
     provider = EnvVarConfigProvider({"allowlist.pattern": pattern}, ENVIRON)
     assert set(provider.get("", ENVIRON.keys())) == allowed
 

@@ -27,7 +27,7 @@ class _Params(Config):
         Type.STRING,
         ".*",
         importance=Importance.MEDIUM,
-        doc="A regular expression of Java's that has to be found in the name of a variable; anchor it with `^` and `$`.",
+        doc="A regular expression of Java's that the whole name of a variable has to match.",
     )
 
 
@@ -43,7 +43,7 @@ class EnvVarConfigProvider(ConfigProvider):
             allowed = java_regex(pattern)
         except JavaRegexError as error:
             raise ConfigError.invalid(_PATTERN, pattern, f"Invalid regex: {error}") from None
-        self._variables = {name: value for name, value in environ.items() if allowed.search(name)}
+        self._variables = {name: value for name, value in environ.items() if allowed.fullmatch(name)}
 
     @classmethod
     def definition(cls) -> ConfigDef:
