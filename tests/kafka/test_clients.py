@@ -98,6 +98,21 @@ def test_a_delivery_timeout_above_the_transaction_timeout_is_lowered():
     clients.producer(props)
 
 
+@pytest.mark.parametrize(
+    ("props", "poll_ms"),
+    [
+        ({}, 300_000),
+        ({"session.timeout.ms": "600000"}, 600_000),
+        ({"session.timeout.ms": "600000", "max.poll.interval.ms": "700000"}, 700_000),
+        ({"max.poll.interval.ms": "10000"}, 45_000),
+    ],
+)
+def test_a_consumer_has_a_poll_interval_of_at_least_its_session(props, poll_ms):
+    made = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", **props}
+    assert librdkafka(made, "consumer")["max.poll.interval.ms"] == str(poll_ms)
+    clients.consumer(made).close()
+
+
 def test_the_new_group_protocol_takes_no_session_settings():
     props = {"group.protocol": "consumer", "group.id": "g", "session.timeout.ms": "10000", "heartbeat.interval.ms": "3000"}
     assert "session.timeout.ms" not in librdkafka(props, "consumer")

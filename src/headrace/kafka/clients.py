@@ -108,6 +108,9 @@ def _reconcile(settings: dict[str, str], originals: Mapping[str, str], role: Rol
     if role == CONSUMER and originals.get("group.protocol", "").strip().lower() == "consumer":
         for name in _NEW_GROUP_PROTOCOL_DROPS:
             settings.pop(name, None)
+    if role == CONSUMER:  # librdkafka refuses a shorter interval than the session, which Java's consumer takes
+        session_ms, poll_ms = (client_value(CONSUMER, settings, f"{n}.ms") for n in ("session.timeout", "max.poll.interval"))
+        settings["max.poll.interval.ms"] = str(max(session_ms, poll_ms))
     if role == PRODUCER:
         _reconcile_producer(settings)
     return settings
