@@ -13,7 +13,7 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import MemoryLog
 from headrace.cluster.zombie_fencing import ZombieFencing
-from headrace.errors import NotFoundError, RestError
+from headrace.errors import NotFoundError, RestError, RetriableError
 from headrace.runtime.distributed_config import DistributedConfig
 from tests.process import worker_properties
 
@@ -48,8 +48,8 @@ def fencing(store: ConfigStore, producers: Producers) -> ZombieFencing:
     return ZombieFencing(producers, store, StandaloneGroup(), threading.RLock())  # type: ignore[arg-type]
 
 
-def tasks(store: ConfigStore, count: int) -> None:
-    store.put_task_configs(("c", [{"task": str(n)} for n in range(count)]))
+def tasks(store: ConfigStore, count: int, name: str = "c") -> None:
+    store.put_task_configs((name, [{"task": str(n)} for n in range(count)]))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,29 @@ def test_tasks_that_are_not_the_latest_any_more_do_not_start(store, producers, f
         fencing.fence_as_leader("c")
     assert refused.value.status == 409
     assert store.snapshot().fencing_counts["c"] == 2, "those that come next fence off the same ones"
+
+
+def test_a_connector_whose_cluster_is_away_holds_up_no_other(store, producers, fencing):
+    store.put_connector("d", {"name": "d"})
+    for name in ("c", "d"):
+        tasks(store, 2, name)
+        fencing.ensure_fenced(name)
+        tasks(store, 3, name)
+
+    def of_another_worker() -> None:
+        producers.meanwhile = lambda: None
+        thread = threading.Thread(target=fencing.ensure_fenced, args=["d"], daemon=True)
+        thread.start()
+        thread.join(60)
+        raise RetriableError("the cluster is away")
+
+    producers.meanwhile = of_another_worker
+    with pytest.raises(RetriableError, match="the cluster is away"):
+        fencing.ensure_fenced("c")
+    assert store.snapshot().fencing_counts == {"c": 2, "d": 3}
+    fencing.ensure_fenced("c")
+    assert store.snapshot().fencing_counts == {"c": 3, "d": 3}
+    assert producers.fenced == [("c", 2), ("d", 2), ("c", 2)]
 
 
 def test_a_connector_that_was_deleted_is_not_found(store, fencing):
