@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+import gc
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from headrace.cluster.connector_offset_topic import ConnectorOffsetTopic, OffsetStores
+from headrace.cluster.connector_offset_topic import ConnectorOffsetTopic, OffsetStores, OwnTopic
 from headrace.cluster.offset_store import KafkaOffsetStore
-from headrace.cluster.standalone.stores import FileLog
-from headrace.errors import ConnectError
+from headrace.cluster.standalone.stores import FileLog, MemoryLog
+from headrace.connectors.base import Props
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.log import WrittenAt
 
 A, B = {"file": "a"}, {"file": "b"}
@@ -80,3 +84,66 @@ def test_an_own_topic_is_opened_once_and_only_for_those_that_have_one(own, share
     for _ in range(2):
         assert isinstance(stores.of({"offsets.storage.topic": "own"}), ConnectorOffsetTopic)
     assert made == [own]
+
+
+class Opened(KafkaOffsetStore):
+    """An own store without a topic. starting: called when it is started."""
+
+    def __init__(self, starting: Callable[[], None] = lambda: None) -> None:
+        super().__init__(MemoryLog)
+        self.starting, self.stopped = starting, threading.Event()
+
+    def start(self, timeout_s: float = 1.0) -> None:
+        self.starting()
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def own_stores(shared: KafkaOffsetStore, made: list[Opened]) -> OffsetStores:
+    """The stores of connectors; each own one is the first of `made`, and may be closed once nobody has it."""
+
+    def topic_of(config: Props) -> OwnTopic | None:
+        topic = config.get("offsets.storage.topic")
+        return None if topic is None else ((topic,), lambda: made.pop(0))
+
+    return OffsetStores(shared, topic_of, unused_s=0)
+
+
+def test_a_store_that_does_not_start_is_closed_and_the_next_request_makes_another(shared):
+    def fail() -> None:
+        raise ConnectError("not authorized")
+
+    failing, good = Opened(fail), Opened()
+    stores = own_stores(shared, [failing, good])
+    with pytest.raises(ConnectError, match="not authorized"):
+        stores.of({"offsets.storage.topic": "a"})
+    assert failing.stopped.is_set()
+    assert stores.of({"offsets.storage.topic": "a"})._own is good  # type: ignore[union-attr]
+
+
+def test_a_store_that_takes_long_to_start_holds_up_no_other_connector_nor_the_end_of_the_worker(shared):
+    def others() -> None:
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(stores.of, {"offsets.storage.topic": "b"}).result(60)
+            thread.submit(stores.stop).result(60)
+
+    slow, quick = Opened(others), Opened()
+    stores = own_stores(shared, [slow, quick])
+    with pytest.raises(RetriableError, match="The worker is being stopped"):
+        stores.of({"offsets.storage.topic": "a"})
+    assert slow.stopped.is_set()
+    assert quick.stopped.is_set()
+
+
+def test_a_store_is_closed_once_nobody_has_it(shared):
+    first, second = Opened(), Opened()
+    stores = own_stores(shared, [first, second])
+    task = stores.of({"offsets.storage.topic": "a"})
+    stores.of({})
+    assert stores.of({"offsets.storage.topic": "a"}) is task
+    assert not first.stopped.is_set()
+    del task
+    gc.collect()
+    assert stores.of({"offsets.storage.topic": "b"})._own is second  # type: ignore[union-attr]
+    assert first.stopped.wait(60)

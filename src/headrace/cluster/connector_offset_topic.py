@@ -6,19 +6,28 @@ An own topic takes precedence; the worker's topic has a copy, which is read for 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import structlog
 
+from headrace.background import in_background
 from headrace.cluster.offset_records import identity
 from headrace.cluster.offset_store import KafkaOffsetStore, Offsets
 from headrace.connectors.base import Props, SourceOffset, SourcePartition
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.group_transactions import GroupMetadata
 
 log = structlog.get_logger(__name__)
 
 OWN_TOPIC = "offsets.storage.topic"
+# How long a store may take to start: a crashed source task may leave a transaction with offsets open for a minute
+# (`transaction.timeout.ms`); brokers check for such transactions every ten seconds.
+START_S = 100.0
+_UNUSED_S = 600.0
 Entry = tuple[str, bytes, bytes | None]
 OwnTopic = tuple[tuple[str, ...], Callable[[], KafkaOffsetStore]]
 
@@ -66,31 +75,105 @@ class ConnectorOffsetTopic:
             log.warning("offsets.copy.failed", connector=connector, cause=str(error))
 
 
-class OffsetStores:
-    """Returns the offset store of a connector; an own topic is created, and read to its end, at the first request."""
+@dataclass
+class _Opened:
+    """The store of an own topic, once it is started."""
 
-    def __init__(self, shared: KafkaOffsetStore, topic_of: Callable[[Props], OwnTopic | None]) -> None:
+    store: Future[KafkaOffsetStore]
+    used_s: float = 0.0
+    """When it was last asked for, by time.monotonic."""
+
+
+class OffsetStores:
+    """Returns the offset store of a connector; an own topic is created, and read to its end, at the first request.
+
+    A store is closed when nobody has it any more, and it was not asked for in a while: the connector was deleted, or has other
+    client settings now. Every method may be called from any thread.
+    """
+
+    def __init__(
+        self, shared: KafkaOffsetStore, topic_of: Callable[[Props], OwnTopic | None], unused_s: float = _UNUSED_S
+    ) -> None:
         """topic_of: returns, for a connector's resolved configuration, the identity of its own topic, and a function that
-        creates and starts its store; None if it uses the worker's topic.
+        creates it and its store, which is started here; None if it uses the worker's topic. unused_s: how long a store stays
+        open for the next request.
         """
-        self.shared, self._own = shared, topic_of
-        self._stores: dict[tuple[str, ...], KafkaOffsetStore] = {}
+        self.shared, self._own, self._unused_s = shared, topic_of, unused_s
+        self._opened: dict[tuple[str, ...], _Opened] = {}
+        self._in_use: WeakValueDictionary[tuple[str, ...], ConnectorOffsetTopic] = WeakValueDictionary()
         self._lock = threading.Lock()
+        self._stopped = False
 
     def of(self, config: Props) -> KafkaOffsetStore | ConnectorOffsetTopic:
         """The store of a connector with this configuration. Raises ConfigError, ConnectError, RetriableError."""
         topic = self._own(config)
+        unused = self._take_unused(None if topic is None else topic[0])
+        if unused:
+            in_background(lambda: _stop(unused), "stop-offsets")
         if topic is None:
             return self.shared
-        key, make = topic
+        while True:
+            store = self._open(*topic)
+            if store is not None:
+                return store
+
+    def _open(self, key: tuple[str, ...], make: Callable[[], KafkaOffsetStore]) -> ConnectorOffsetTopic | None:
+        """The store of this key; None if it was closed before this caller got it."""
         with self._lock:
-            if key not in self._stores:
-                self._stores[key] = make()
-            return ConnectorOffsetTopic(self._stores[key], self.shared)
+            self._require_running()
+            is_first = key not in self._opened
+            opened = self._opened.setdefault(key, _Opened(Future()))
+        if is_first:  # without the lock: its cluster may be away, and other connectors have other clusters
+            self._start(key, opened, make)
+        store = opened.store.result()
+        with self._lock:
+            self._require_running()
+            if self._opened.get(key) is not opened:
+                return None
+            opened.used_s = time.monotonic()
+            return self._in_use.setdefault(key, ConnectorOffsetTopic(store, self.shared))
+
+    def _start(self, key: tuple[str, ...], opened: _Opened, make: Callable[[], KafkaOffsetStore]) -> None:
+        try:
+            store = make()
+            try:
+                store.start(START_S)
+                with self._lock:
+                    self._require_running()
+                    opened.used_s = time.monotonic()
+                    opened.store.set_result(store)
+            except BaseException:
+                store.stop()  # its clients, and the thread that reads, go on otherwise
+                raise
+        except BaseException as error:
+            with self._lock:
+                self._opened.pop(key, None)
+            opened.store.set_exception(error)
+
+    def _require_running(self) -> None:
+        if self._stopped:
+            raise RetriableError("The worker is being stopped.")
+
+    def _take_unused(self, wanted: tuple[str, ...] | None) -> list[KafkaOffsetStore]:
+        """Forget the stores that nobody uses, but for the wanted one; returns them."""
+        before = time.monotonic() - self._unused_s
+        with self._lock:
+            unused = [
+                key
+                for key, opened in self._opened.items()
+                if opened.store.done() and opened.used_s <= before and key != wanted and key not in self._in_use
+            ]
+            return [self._opened.pop(key).store.result() for key in unused]
 
     def stop(self) -> None:
-        """Close the stores that were opened."""
+        """Close the stores that were opened; one that is being started is closed by its caller."""
         with self._lock:
-            for store in self._stores.values():
-                store.stop()
-            self._stores.clear()
+            self._stopped = True
+            stores = [opened.store.result() for opened in self._opened.values() if opened.store.done()]
+            self._opened.clear()
+        _stop(stores)
+
+
+def _stop(stores: Iterable[KafkaOffsetStore]) -> None:
+    for store in stores:
+        store.stop()

@@ -10,7 +10,7 @@ import structlog
 
 from headrace.background import side_by_side
 from headrace.cluster.config_store import ConfigStore
-from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, OwnTopic
+from headrace.cluster.connector_offset_topic import OWN_TOPIC, START_S, OffsetStores, OwnTopic
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import KafkaOffsetStore
@@ -31,9 +31,6 @@ from headrace.runtime.plan import client_settings
 log = structlog.get_logger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
-# A crashed source task may leave a transaction with offsets open for a minute (`transaction.timeout.ms`); brokers check for
-# such transactions every ten seconds.
-_START_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class WorkerStores:
                 self.prepare[name]()
             if name == "offsets" and self.transactions:  # open transactions of an earlier process would delay reading
                 self.transactions.start(WRITE_TIMEOUT_S)
-            store.start(_START_S)
+            store.start(START_S)
         self.events.start()
 
     def stop(self) -> None:
@@ -180,11 +177,9 @@ def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupT
         ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
-        store = KafkaOffsetStore(
+        return KafkaOffsetStore(
             lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if same_cluster else None, name
         )
-        store.start(_START_S)
-        return store
 
     return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make
 
