@@ -135,12 +135,14 @@ class WorkerSourceTask:
     def cut_off(self) -> None:
         """Store no more offsets and write no more records, as a successor may run."""
         run = self._run
-        if isinstance(run, FeedRun):
-            run.cut_off()
-        if self._spark is not None:  # before `abandon`, which waits while offsets are stored
-            context: Any = self._spark.sparkContext
-            context._jsc.sc().cancelJobGroupAndFutureJobs(self._jobs)  # a batch has several jobs, one after the other
-        self._delivery.commits.abandon()
+        try:  # before `abandon`, which waits while offsets are stored
+            if isinstance(run, FeedRun):
+                run.cut_off()
+            if self._spark is not None:
+                context: Any = self._spark.sparkContext
+                context._jsc.sc().cancelJobGroupAndFutureJobs(self._jobs)  # a batch has several jobs, one after the other
+        finally:  # the JVM may have ended
+            self._delivery.commits.abandon()
 
     def _put_jobs_in_group(self, spark: SparkSession) -> None:
         """Put the jobs of this thread, the task's, in its job group. Not for a lane: what it shares must not be cancelled."""
