@@ -101,6 +101,12 @@ def test_what_kafka_connect_does_not_do_is_done_by_spark(config: dict[str, str])
     assert hosted(config) is None
 
 
+def test_acks_that_exclude_idempotence_are_not_refused_by_the_producer():
+    # Java refuses them only where enable.idempotence is named: then only the user may have done it.
+    acks = tasks_plan({"name": "c", "connector.class": "C", "producer.override.acks": "1"}).producer
+    assert (acks["acks"], "enable.idempotence" in acks) == ("1", False)
+
+
 def test_transactions_are_written_by_spark():
     topics = {f"{kind}.storage.topic": kind for kind in ("config", "offset", "status")}
     once = {"group.id": "g", "bootstrap.servers": "b:1", "exactly.once.source.support": "enabled", **topics}
