@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.connect_config.common import SourceConnectorConfig
+from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
+from headrace.connectors.base import TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.runtime.distributed_config import DistributedConfig
-from headrace.runtime.hosted import plan_hosted, plan_polled
+from headrace.runtime.hosted import plan_hosted, plan_hosted_sink, plan_polled
 from headrace.runtime.plan import TaskPlan, plan_source_task
+from headrace.runtime.sink.plan import plan_sink_task
 from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -90,6 +92,18 @@ def test_kafka_connects_own_classes_run_what_is_all_in_java():
     assert aliases(conversion) == ["k"]
     assert clients.settings == {"name": "c", "connector.class": "C", **read}
     assert clients.producer["client.id"] == "connector-producer-c-0"
+
+
+def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_and_keep_the_order():
+    overrides = {"producer.override.max.block.ms": "7", "producer.override.max.in.flight.requests.per.connection": "2"}
+    for config, of_kafka in (({}, ("9223372036854775807", "1")), (overrides, ("7", "2"))):
+        whole = {"name": "c", "connector.class": "C", "topics": "t", **config}
+        sink_plan = plan_sink_task(TaskContext("c", 0), SinkConnectorConfig(whole), {}, WORKER)
+        of_source, of_sink = hosted(config), plan_hosted_sink(sink_plan, whole, WORKER)
+        assert of_source is not None
+        for _, clients in (of_source, of_sink):
+            names = ("max.block.ms", "max.in.flight.requests.per.connection")
+            assert tuple(clients.producer[name] for name in names) == of_kafka
 
 
 @pytest.mark.parametrize(

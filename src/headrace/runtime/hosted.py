@@ -31,12 +31,14 @@ from headrace.runtime.plan import TaskPlan, converter_settings, packaged_with
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.java_call import secrets_of
+from headrace.spark.kafka import ONE_REQUEST
 from headrace.transforms.stages import Stage
 
 _WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"schemas.enable": "true"}}
 _SINK_SETTINGS = ("name", "connector.class", "topics", "topics.regex", "errors.")
 _SOURCE_SETTINGS = ("name", "connector.class", "errors.", "topic.creation.")
 """Settings of a connector, or their prefixes, that Kafka Connect's own classes read."""
+_WITHOUT_END_MS = str(2**63 - 1)  # Kafka Connect's `max.block.ms` of producers
 
 
 def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[TaskPlan, Conversion]:
@@ -79,7 +81,7 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
     in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
     if worker.exactly_once_enabled or plan.tolerance.dead_letters or config.get(RULES.name) or not in_java:
         return None
-    clients = HostedClients(_settings_of(config, *_SOURCE_SETTINGS), plan.producer, plan.admin)
+    clients = HostedClients(_settings_of(config, *_SOURCE_SETTINGS), _producer(plan.producer), plan.admin)
     return _conversion(plan, converters, config), clients
 
 
@@ -94,12 +96,20 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     conversion = _conversion(plan, _converters(config, worker, in_java_sink), config)
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     settings = _settings_of(config, *_SINK_SETTINGS)
-    return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
+    return conversion, HostedClients(settings, _producer(plan.letter_producer), plan.letter_admin, consumer)
 
 
 def converters_of(task: object) -> Used | None:
     """Returns the class to use for a converter that is named, for the plan of a sink task; None: that class."""
     return in_java_sink if isinstance(task, HostedTask) else None
+
+
+def _producer(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a producer that Kafka Connect's own classes use: as Spark's, but a send waits for brokers without end.
+
+    The task has a thread of its own, and what is not sent within a limit would be lost, where errors are tolerated.
+    """
+    return {**ONE_REQUEST, "max.block.ms": _WITHOUT_END_MS, **settings}
 
 
 def _conversion(plan: TaskPlan | SinkPlan, converters: tuple[dict[str, Any], ...], config: Props) -> Conversion:
