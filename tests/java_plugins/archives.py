@@ -39,8 +39,9 @@ JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
 SOURCE, SINK = "connect.source.SourceConnector", "connect.sink.SinkConnector"
 PROVIDER, VAULT = "common.config.provider.ConfigProvider", "org.example.Vault"
 DESCRIBE, LABEL = "org.example.Describe", "org.example.Label"
+DEFAULTED, REPLACE = "org.example.Defaulted", "org.example.Defaulted$Replace"
 CHAIN = {
-    "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}\norg.example.ThrowingConstructor",
+    "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}\n{REPLACE}\norg.example.ThrowingConstructor",
     "connect.transforms.predicates.Predicate": IS_ODD,
     "connect.storage.Converter": f"{PLAIN}\n{AVRO}\n{LABEL}",
     "connect.storage.HeaderConverter": LABEL,

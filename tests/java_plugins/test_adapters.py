@@ -24,7 +24,7 @@ from headrace.runtime.plan import converters
 from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.transforms.stages import stages
-from tests.java_plugins.archives import COUNTING, SOURCE, archive, compiled
+from tests.java_plugins.archives import COUNTING, DEFAULTED, SOURCE, archive, compiled
 from tests.support import wait_until
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
         path / "first" / "plugins.jar",
         classes,
         "1.0",
-        {SOURCE: f"{COUNTING}\n{PICKY}", CONVERTER: "\n".join(RETICENT), TRANSFORMATION: GROUPED},
+        {SOURCE: f"{COUNTING}\n{PICKY}\n{DEFAULTED}", CONVERTER: "\n".join(RETICENT), TRANSFORMATION: GROUPED},
     )
     archive(path / "second" / "plugins.jar", classes, "2.0", {PREDICATE: HERE, TRANSFORMATION: GROUPED, CONVERTER: RETICENT[0]})
     before = plugins.java_plugins()
@@ -229,7 +229,7 @@ def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost
     task = JavaTask.of(connector)(TaskContext("c", 0))
     hanging = {"class": HANGING, "location": connector.location, "props": {}}
     task.run_with(Conversion(hanging, hanging, PLAIN), HostedClients({}, {}, {}))
-    started = in_background(lambda: task.start({}), "starts")
+    started = in_background(lambda: task.start({"task.class": "org.example.CountingSourceTask"}), "starts")
     wait_until(lambda: task._started, 60, "the host makes the task")
     ended = in_background(lambda: task.end(1), "ends")
     ended.result(60)
@@ -237,22 +237,39 @@ def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost
     started.result(60)
 
 
+def start_task(host: ProcessHost, id: str, connector: str, task: str, stages: Any = (), data: Any = PLAIN, **props: str) -> None:
+    """Start a task whose keys and values become bytes by `data`."""
+    whose = {"id": id, "name": "c", "number": 0, "context": "", "class": connector, "location": plugins.find(connector).location}
+    conversion = {"key": data, "value": data, "header": PLAIN, "stages": list(stages), "secrets": [], "retry": None}
+    host.ask("task.start", **whose, props={"topic": "t", "task.class": task, **props}, **conversion, transactional=False)
+    while not host.ask("task.awaitStart", id=id, wait=1_000):
+        pass
+
+
+def await_records(host: ProcessHost, id: str) -> Any:
+    """The first range of records of a task."""
+    while not (cut := host.ask("task.cut", id=id, most=10, travels=False, wait=1_000))["to"]:
+        pass
+    return cut
+
+
 def test_a_predicate_is_tested_with_its_own_loader(host: ProcessHost) -> None:
-    source, predicate, grouped = (plugins.find(name) for name in (PICKY, HERE, GROUPED))
+    predicate, grouped = (plugins.find(name) for name in (HERE, GROUPED))
     stage = {"alias": "o", "class": GROUPED, "location": grouped.location, "props": {}, "predicate_alias": "p", "negate": False}
     stage["predicate"] = {"class": HERE, "location": predicate.location, "props": {}}
-    props = {"topic": "t", "counter": "0", "records": "3"}
-    whose = {"id": "c@0", "name": "c", "number": 0, "context": "[c|task-0] ", "class": PICKY, "location": source.location}
-    conversion = {"key": PLAIN, "value": PLAIN, "header": PLAIN, "stages": [stage], "secrets": [], "retry": None}
     host.listen("c@0", HostListener(lambda: None, pytest.fail, lambda partitions: [None] * len(partitions)))
-    host.ask("task.start", **whose, props=props, **conversion, transactional=False)
-    while not host.ask("task.awaitStart", id="c@0", wait=1_000):
-        pass
-    while not (cut := host.ask("task.cut", id="c@0", most=10, travels=False, wait=1_000)):
-        pass
+    start_task(host, "c@0", PICKY, "org.example.CountingSourceTask", stages=[stage], counter="0", records="3")
+    cut = await_records(host, "c@0")
     assert cut["to"] - cut["from"] == 3
     host.ask("task.stop", id="c@0", wait=0)
     host.forget("c@0")
+
+
+def test_the_class_of_a_task_is_that_of_its_configuration(host: ProcessHost) -> None:
+    start_task(host, "d@0", DEFAULTED, f"{DEFAULTED}$OneRecord")
+    cut = await_records(host, "d@0")
+    host.ask("task.stop", id="d@0", wait=0)
+    assert cut["topics"] == ["t"]
 
 
 def test_levels_of_its_loggers_can_be_set_and_a_message_is_one_line(

@@ -27,6 +27,7 @@ def test_large_records_fill_the_buffer_by_their_bytes(java_worker: EmbeddedWorke
     counting = plugins.find(COUNTING, Kind.SOURCE)
     host = counting.host
     props = {"counter": "0", "topic": "t", "records": "30", "large": "yes", "journal": str(tmp_path / "journal")}
+    props |= {"task.class": "org.example.CountingSourceTask"}
     task: Any = {"id": "large@1", "name": "large", "number": 0, "context": "[large|task-0] ", "class": COUNTING, "props": props}
     task |= {"location": counting.location, "key": _JSON, "value": _JSON, "header": _HEADER, "stages": [], "secrets": []}
     host.listen("large@1", HostListener(lambda: None, lambda _trace: None, lambda partitions: [None for _ in partitions]))

@@ -57,7 +57,7 @@ public class CountingSourceConnector extends SourceConnector {
 
     @Override
     public Class<? extends Task> taskClass() {
-        CountingSourceTask.failIf(props == null ? Map.of() : props, "taskClass");
+        CountingSourceTask.failIf(props, "taskClass");
         return CountingSourceTask.class;
     }
 

@@ -162,8 +162,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
 
     @SuppressWarnings("unchecked")
     private void startTask(String id, Map<String, Object> request) {
-        Connector connector = (Connector) plugin(request); // a task's class is no plugin: its connector's loader knows it
-        Task task = (Task) plugins.instance(connector.taskClass().getName(), (String) request.get("location"));
+        Map<String, String> props = Json.texts(request.get("props"));
+        Task task = plugins.task(props, (String) request.get("location"));
         String name = (String) request.get("name");
         int number = (int) number(request, "number");
         Retries retries = Retries.of(request);
@@ -174,7 +174,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
         converters.put(id, own);
         List<AutoCloseable> ending = new ArrayList<>(own.measured(environment(), name, number));
         ending.addAll(chain.measured(environment(), name, number));
-        SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
+        SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, props,
             new StoredOffsets(id, events), chain, retries, (Boolean) request.get("transactional"), environment().ofTask(name, number), ending);
         tasks.put(id, host);
         host.start();

@@ -9,7 +9,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.kafka.connect.connector.ConnectRecord;
-import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.HostEnvironment;
@@ -100,8 +99,8 @@ final class HostedTasks {
 
     private HostedTask made(String id, Map<String, Object> request) {
         String location = (String) request.get("location");
-        Connector connector = (Connector) plugins.instance((String) request.get("class"), location);
-        Task instance = (Task) plugins.instance(connector.taskClass().getName(), location); // its connector's loader knows it
+        Class<?> connector = plugins.named((String) request.get("class"), location);
+        Task instance = plugins.task(Json.texts(request.get("props")), location);
         if (instance instanceof SinkTask) {
             return new HostedSinkTask(environment.get(), parts(connector, instance, request));
         }
@@ -109,11 +108,11 @@ final class HostedTasks {
         return new HostedSourceTask(environment.get(), parts(connector, instance, request), offsets, new OffsetsToStore(id, events));
     }
 
-    private <R extends ConnectRecord<R>> HostedTask.Parts<R> parts(Connector connector, Task task, Map<String, Object> request) {
+    private <R extends ConnectRecord<R>> HostedTask.Parts<R> parts(Class<?> connector, Task task, Map<String, Object> request) {
         HostedTask.Parts<R> parts = new HostedTask.Parts<>();
         parts.connector = (String) request.get("name");
         parts.number = ((Number) request.get("number")).intValue();
-        parts.instance = connector;
+        parts.connectorClass = connector;
         parts.task = task;
         parts.config = Json.texts(request.get("props"));
         parts.settings = Json.texts(request.get("settings"));

@@ -14,7 +14,9 @@ import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import org.apache.kafka.common.Configurable;
+import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.TaskConfig;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
 import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 import org.apache.kafka.connect.storage.Converter;
@@ -92,9 +94,29 @@ final class PluginLoaders extends URLClassLoader {
         }
     }
 
+    /** A new task by its configuration: its class is no plugin, but its connector's loader knows it. */
+    Task task(Map<String, String> props, String location) {
+        try (Swap swap = new Swap(loader(location))) {
+            return (Task) instance(new TaskConfig(props).getClass(TaskConfig.TASK_CLASS_CONFIG).getName(), location);
+        }
+    }
+
+    private ClassLoader loader(String location) {
+        return location == null ? this : of(location);
+    }
+
+    /** A class of this location (null: of Connect's own). */
+    Class<?> named(String name, String location) {
+        try {
+            return Class.forName(name, false, loader(location));
+        } catch (ReflectiveOperationException | LinkageError e) {
+            throw new ConnectException("Class " + name + " cannot be used: " + Scan.reason(e), e);
+        }
+    }
+
     /** A new instance of a class of this location (null: of Connect's own). */
     Object instance(String name, String location) {
-        ClassLoader loader = location == null ? this : of(location);
+        ClassLoader loader = loader(location);
         try (Swap swap = new Swap(loader)) {
             return Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
         } catch (ReflectiveOperationException | LinkageError e) {

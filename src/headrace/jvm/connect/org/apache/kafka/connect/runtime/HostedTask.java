@@ -53,7 +53,7 @@ public abstract class HostedTask implements TaskStatus.Listener {
     public static final class Parts<R extends ConnectRecord<R>> {
         public String connector;
         public int number;
-        public Connector instance;
+        public Class<?> connectorClass;
         public Task task;
         public Map<String, String> config; // of the task
         public Map<String, String> settings; // of the connector: `errors.…`, `topic.creation.…`, and its name
@@ -81,7 +81,8 @@ public abstract class HostedTask implements TaskStatus.Listener {
         }
 
         TaskPluginsMetadata metadata(TransformationChain<?, R> chain, Plugins plugins) {
-            return new TaskPluginsMetadata(instance.getClass(), task, key, value, header, chain.transformationChainInfo(), plugins);
+            return new TaskPluginsMetadata(connectorClass.asSubclass(Connector.class), task, key, value, header,
+                chain.transformationChainInfo(), plugins);
         }
     }
 
