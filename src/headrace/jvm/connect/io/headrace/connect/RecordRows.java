@@ -85,7 +85,7 @@ final class RecordRows implements Iterator<Object[]> {
         bytes += ROW_BYTES + length(row[2]) + length(row[3]) + length((Object[]) row[4]);
         row[5] = ConnectUtils.checkAndConvertTimestamp(record.timestamp()); // -1 is none
         if (origin) {
-            if (record.sourcePartition() != lastPartition) {
+            if (lastPartitionText == null || record.sourcePartition() != lastPartition) { // a partition may be null, too
                 lastPartition = record.sourcePartition();
                 lastPartitionText = Json.text(lastPartition);
             }
