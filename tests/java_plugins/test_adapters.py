@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest.routes import loggers
 from headrace.runtime import java_plugins
+from headrace.runtime.hosted import _WITH_SCHEMAS
 from headrace.runtime.plan import converters
 from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
@@ -266,12 +268,14 @@ def test_a_predicate_is_tested_with_its_own_loader(host: ProcessHost) -> None:
     host.forget("c@0")
 
 
-def test_a_record_without_partition_is_delivered(host: ProcessHost) -> None:
-    start_task(host, "d@0", DEFAULTED, f"{DEFAULTED}$OneRecord")
+def test_a_record_without_partition_keeps_null_and_has_the_defaults_of_required_fields(host: ProcessHost) -> None:
+    start_task(host, "d@0", DEFAULTED, f"{DEFAULTED}$OneRecord", data=_WITH_SCHEMAS)
     cut = await_records(host, "d@0")
     (row,) = rows(host, "d@0", cut["from"], cut["to"])
     host.ask("task.stop", id="d@0", wait=0)
     assert row[6:] == ["null", "null", None]
+    field = {"unset": 7}
+    assert json.loads(row[3])["payload"] == {"null": None, "unset": 0, "in": field, "all": [field], "named": {"a": field}}
 
 
 def test_levels_of_its_loggers_can_be_set_and_a_message_is_one_line(

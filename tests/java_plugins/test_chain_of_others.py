@@ -14,7 +14,7 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.cli.command import headrace
 from tests.clusters import Cluster, record
 from tests.deployed import Deployed
-from tests.java_plugins.archives import PLAIN, SHOUT
+from tests.java_plugins.archives import PLAIN, REPLACE, SHOUT
 from tests.java_plugins.conftest import WORKERS_CONVERTERS
 from tests.java_plugins.test_debezium_jdbc import with_schema
 from tests.java_plugins.test_source import records_of
@@ -212,6 +212,22 @@ def test_a_preview_shows_each_stage(java_worker: EmbeddedWorker, spark):
         "step": "transform:again", "class": "java.lang.IllegalStateException", "message": "no luck with 4", "cause": None,
         "then": "the task fails (errors.tolerance is none)",
     }  # fmt: skip
+
+
+def test_what_a_transform_in_java_has_not_set_is_null_or_the_default_of_a_required_field(java_worker: EmbeddedWorker, spark):
+    config = {
+        "connector.class": "FileStreamSource",
+        "file": "/none",
+        "topic": "t",
+        "transforms": "r",
+        "transforms.r.type": REPLACE,
+    }
+    config |= {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+    found = prepared(config | {"value.converter.replace.null.with.default": "false"})
+    (shown,) = found.run(spark, from_objects([{"value": "one"}], found.topic), describe_topics=False)["records"]
+    field = {"unset": 7}
+    expected = {"null": None, "unset": 0, "in": field, "all": [field], "named": {"a": field}}
+    assert json.loads(shown["output"]["value"]) == expected
 
 
 def test_a_sinks_records_have_their_offsets(java_worker: EmbeddedWorker, spark):

@@ -24,7 +24,6 @@ from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
 from headrace.converters.base import Used
 from headrace.converters.byte_array import ByteArrayConverter
 from headrace.converters.connect_data import PluginJsonConverter
-from headrace.converters.json import NAME as JSON
 from headrace.plugins import Kind
 from headrace.runtime import plugin_instances
 from headrace.runtime.plan import TaskPlan, converter_settings, packaged_with
@@ -34,7 +33,8 @@ from headrace.spark.java_call import secrets_of
 from headrace.spark.kafka import ONE_REQUEST
 from headrace.transforms.stages import Stage
 
-_WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"schemas.enable": "true"}}
+_NULL_KEEPING_JSON = "io.headrace.connect.NullKeepingJsonConverter"
+_WITH_SCHEMAS: Mapping[str, Any] = {"class": _NULL_KEEPING_JSON, "location": None, "props": {"schemas.enable": "true"}}
 _SINK_SETTINGS = ("name", "connector.class", "topics", "topics.regex", "errors.")
 _SOURCE_SETTINGS = ("name", "connector.class", "errors.", "topic.creation.")
 """Settings of a connector, or their prefixes, that Kafka Connect's own classes read."""

@@ -19,12 +19,12 @@ final class ConnectData {
     private static final byte[] PAYLOAD = ",\"payload\":".getBytes(StandardCharsets.UTF_8);
     private static final byte[] NONE = "null".getBytes(StandardCharsets.UTF_8);
     private static final int MOST = 64; // schemas; a transform that makes new objects of one all the time fills them
-    private final JsonConverter plain = converter(Map.of("schemas.enable", "false", "replace.null.with.default", "false"));
+    private final JsonConverter plain = converter(Map.of("schemas.enable", "false"));
     private final Map<String, JsonConverter> reading = new LinkedHashMap<>();
     private final Map<Schema, byte[]> written = new IdentityHashMap<>();
 
     private static JsonConverter converter(Map<String, String> props) {
-        JsonConverter converter = new JsonConverter();
+        JsonConverter converter = new NullKeepingJsonConverter();
         converter.configure(props, false);
         return converter;
     }
@@ -43,7 +43,7 @@ final class ConnectData {
             if (reading.size() >= MOST) {
                 reading.clear();
             }
-            converter = converter(Map.of("schemas.enable", "true", "schema.content", schema, "replace.null.with.default", "false"));
+            converter = converter(Map.of("schemas.enable", "true", "schema.content", schema));
             reading.put(schema, converter);
         }
         return converter;
