@@ -18,11 +18,12 @@ from headrace.connectors.base import ConnectorContext, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.connectors.java.connector import JavaConnector
 from headrace.connectors.java.kafka_task import JavaTask
-from headrace.errors import BadRequestError, ConnectError
+from headrace.errors import BadRequestError, ConnectError, RetriableError
 from headrace.rest.routes import loggers
 from headrace.runtime import java_plugins
 from headrace.runtime.hosted import _WITH_SCHEMAS
 from headrace.runtime.plan import converters
+from headrace.spark import connect_host
 from headrace.spark.connect_host import HostListener, PluginError
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.transforms.stages import stages
@@ -276,6 +277,24 @@ def test_a_record_without_partition_keeps_null_and_has_the_defaults_of_required_
     assert row[6:] == ["null", "null", None]
     field = {"unset": 7}
     assert json.loads(row[3])["payload"] == {"null": None, "unset": 0, "in": field, "all": [field], "named": {"a": field}}
+
+
+def test_who_asks_for_stored_offsets_waits_until_they_can_be_read(host: ProcessHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect_host, "_RETRY_S", 0.0)
+    asked: list[Any] = []
+
+    def offsets(partitions: Any) -> list[Any]:
+        asked.append(partitions)
+        if len(asked) == 1:
+            raise RetriableError("Topic 'offsets' has a partition without a leader.")
+        return [{"at": 7} for _ in partitions]
+
+    host.listen("w@0", HostListener(lambda: None, pytest.fail, offsets))
+    start_task(host, "w@0", COUNTING, "org.example.CountingSourceTask", counter="0")
+    cut = await_records(host, "w@0")
+    host.ask("task.stop", id="w@0", wait=0)
+    host.forget("w@0")
+    assert (cut["offsets"], len(asked) > 1) == ([['{"counter":"0"}', '{"at":10}']], True)
 
 
 def test_levels_of_its_loggers_can_be_set_and_a_message_is_one_line(

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.background import in_background
 from headrace.config import Password
 from headrace.config.redaction import maskable
-from headrace.errors import ConnectError
+from headrace.errors import ConnectError, RetriableError
 from headrace.jvm.jars import connect_classpath
 from headrace.jvm.output import hide
 from headrace.spark import plugin_log_levels
@@ -36,6 +37,7 @@ log = structlog.get_logger(__name__)
 
 _EVENT_WAIT_MS = 10_000
 _THREADS = 8
+_RETRY_S = 1.0
 _CACHE_S = 1.0
 
 
@@ -140,18 +142,28 @@ class PluginHost(ABC):
             while True:
                 event = self.ask("event", wait=_EVENT_WAIT_MS)
                 if event is not None:
-                    executor.submit(self._dispatch, event)
+                    executor.submit(self._dispatch, event, executor)
 
-    def _dispatch(self, event: Mapping[str, Any]) -> None:
+    def _dispatch(self, event: Mapping[str, Any], executor: ThreadPoolExecutor) -> None:
         listener = _LISTENERS.get(event["id"])
         if event["kind"] in ("offsets", "store"):
-            self._respond(event, listener)
+            try:
+                self._respond(event, listener)
+            except RetriableError as error:
+                # As in Kafka Connect whoever asks for offsets waits until brokers answer, but not on one of these few threads.
+                log.warning("plugins.offsets.retried", id=event["id"], cause=str(error))
+                in_background(lambda: self._dispatch_later(event, executor), "plugin-answers-later")
         elif listener is not None and event["kind"] == "reconfigure":
             listener.reconfigure()
         elif listener is not None:
             listener.failed(event["text"])
 
+    def _dispatch_later(self, event: Mapping[str, Any], executor: ThreadPoolExecutor) -> None:
+        time.sleep(_RETRY_S)
+        executor.submit(self._dispatch, event, executor)  # refused once the host has ended
+
     def _respond(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
+        """Answer a request; raises RetriableError, without an answer, if stored offsets cannot be read yet."""
         response: list[str] = []
         error = None if listener is not None else "the connector or task has ended"
         try:
@@ -160,6 +172,8 @@ class PluginHost(ABC):
             elif listener is not None and listener.store is not None:
                 listener.store([(json.loads(key)[1], json.loads(value)) for key, value in event["asked"]])
         except Exception as e:  # errors of the store are passed to the plugin
+            if event["kind"] == "offsets" and isinstance(e, RetriableError):
+                raise
             error = str(e)
         self.ask("offsets", number=event["number"], offsets=response, error=error)
 

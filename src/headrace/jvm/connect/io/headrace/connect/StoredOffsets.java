@@ -9,17 +9,18 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.storage.CloseableOffsetStorageReader;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What is stored for a connector when it is asked, also by a task that runs: the worker's store answers each time. */
+/**
+ * What is stored for a connector when it is asked, also by a task that runs: the worker's store answers each time.
+ *
+ * <p>As in Kafka Connect an answer may take as long as brokers are away; `close` ends the wait.
+ */
 final class StoredOffsets implements CloseableOffsetStorageReader {
     private static final Logger LOG = LoggerFactory.getLogger(StoredOffsets.class);
-    private static final long LIMIT_S = 60;
     private final String id;
     private final Events events;
     private final Set<CompletableFuture<List<String>>> open = ConcurrentHashMap.newKeySet();
@@ -34,6 +35,10 @@ final class StoredOffsets implements CloseableOffsetStorageReader {
     @Override
     public void close() {
         closed = true;
+        refuseAll();
+    }
+
+    private void refuseAll() {
         open.forEach(question -> question.completeExceptionally(new ConnectException("Offset reader closed")));
     }
 
@@ -61,8 +66,11 @@ final class StoredOffsets implements CloseableOffsetStorageReader {
         }
         CompletableFuture<List<String>> question = events.ask("offsets", id, texts);
         open.add(question);
+        if (closed) {
+            refuseAll();
+        }
         try {
-            List<String> answers = question.get(LIMIT_S, TimeUnit.SECONDS);
+            List<String> answers = question.get();
             Map<Map<String, T>, Map<String, Object>> offsets = new HashMap<>();
             int number = 0;
             for (Map<String, T> partition : asked) {
@@ -71,8 +79,6 @@ final class StoredOffsets implements CloseableOffsetStorageReader {
             return offsets;
         } catch (ExecutionException e) {
             throw new ConnectException("Failed to fetch offsets: " + e.getCause().getMessage(), e.getCause());
-        } catch (TimeoutException e) {
-            throw new ConnectException("Failed to fetch offsets: no answer within " + LIMIT_S + " s", e);
         } catch (InterruptedException e) {
             throw new ConnectException("Failed to fetch offsets: interrupted", e);
         } finally {
