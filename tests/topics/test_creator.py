@@ -215,11 +215,15 @@ class TestWithRules:
             creator().ensure([name])
         assert str(error.value) == f"Error while attempting to describe topics '{name}'"
         assert str(error.value.__cause__) == "The request attempted to perform an operation on an invalid topic."
+        with pytest.raises(ConnectError, match=f"^Could not initialize dead letter queue with topic={name}$"):
+            creator().ensure_dead_letters(name, 1)
 
     def test_a_silent_cluster_is_worth_another_try(self):
         with pytest.raises(RetriableError) as error:
             creator_at(f"127.0.0.1:{free_port()}", ONE, timeout_s=1).ensure(["t"])
         assert str(error.value) == "Timed out while describing topics 't'"
+        with pytest.raises(RetriableError, match="Timed out while describing topics 'd'"):
+            creator_at(f"127.0.0.1:{free_port()}", ONE, timeout_s=1).ensure_dead_letters("d", 1)
 
     def test_a_refusal_is_forgotten_when_the_topic_has_been_made_by_hand(self, creator, admin, topic):
         task = creator({**ONE, "topic.creation.default.replication.factor": "3"})

@@ -17,7 +17,7 @@ from headrace.connect_config.topic_creation import BROKER_DEFAULT
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
-from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure
 from headrace.kafka.topic_info import TopicInfo
 from headrace.topics.creation import NewTopicPlan, TopicCreation
 from headrace.topics.refusals import assumption, not_created, not_described
@@ -105,7 +105,13 @@ class TopicCreator:
         if topic in self._existing:
             return
         try:
-            if self._describe(topic) is None:
+            found = self._admin.describe(topic, self._timeout_s)
+        except KafkaFailure as failure:
+            if failure.code == REQUEST_TIMED_OUT:
+                raise not_described(topic, failure, self._brokers) from failure
+            raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
+        try:
+            if found is None:
                 self._admin.create(topic, 1, replication_factor, {}, self._timeout_s, exist_ok=True)
         except KafkaFailure as failure:
             raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure

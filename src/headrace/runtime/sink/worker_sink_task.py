@@ -73,10 +73,11 @@ class WorkerSinkTask:
     def once(self) -> float:
         """Read the assigned partitions until the assignment changes; returns the seconds to wait before the next call."""
         if self._writers is None:
-            self._writers = self._task.writers(self._plan.converters)
+            writers = self._task.writers(self._plan.converters)
             letters = self._plan.tolerance.dead_letters
             if letters is not None:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+            self._writers = writers  # last: after a time-out, the next call ensures the topic again
         share = self._partitions.assigned()
         self._ports.recorder.record(Assigned(len(share.partitions)))
         if not share.partitions:
