@@ -39,7 +39,7 @@ class Worker:
         listener = GroupListener(lambda _place: self.placed.set(), lambda _place: None, lambda _error: None)
         settings = GroupSettings(props["group.id"], props["offset.storage.topic"], name, 6000, 500, 60000)
         self.membership = Membership(props, settings, listener)
-        self.membership.join()
+        self.membership.join(1)
         assert self.placed.wait(60)
 
     def close(self) -> None:

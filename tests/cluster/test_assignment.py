@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cluster.assignment import EVERYTHING, NOTHING, Assignment, slot
+from headrace.cluster.assignment import EVERYTHING, NOTHING, Assignment, slot, slot_count
 
 names = st.text(min_size=1, max_size=20)
 
@@ -28,3 +28,7 @@ def test_a_worker_that_is_alone_has_everything_and_one_that_is_no_member_nothing
     assert not NOTHING.leads
     assert not NOTHING.has_connector("c")
     assert NOTHING.tasks("c", 3) == set()
+
+
+def test_partitions_that_are_added_while_the_group_is_remembered_are_no_slots():
+    assert [slot_count(50, 25), slot_count(50, None), slot_count(1, None), slot_count(10, 25)] == [25, 50, 1, 10]

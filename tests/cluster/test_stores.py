@@ -31,7 +31,7 @@ def member(open_stores) -> Iterator[Callable[[dict[str, str]], GroupMetadata]]:
         settings = GroupSettings(props["group.id"], props["offset.storage.topic"], "w:1", 60_000, 1000, 60_000)
         listener = GroupListener(lambda _place: placed.set(), lambda _place: None, lambda _error: None)
         joined.append(Membership(props, settings, listener))
-        joined[-1].join()
+        joined[-1].join(1)
         assert placed.wait(120)
         return joined[-1].session()
 

@@ -51,7 +51,7 @@ def join(destination_broker, topic_name) -> Iterator[Callable[..., Member]]:
 
     def create(name: str, session_ms: int = LONG_MS) -> Member:
         made.append(Member(destination_broker.bootstrap, group, name, session_ms))
-        made[-1].membership.join()
+        made[-1].membership.join(len(SLOTS))
         return made[-1]
 
     yield create
@@ -136,16 +136,17 @@ def test_who_is_fenced_off_twice_in_a_minute_by_what_is_gone_then_stays_a_member
     assert first.errors == []
 
 
-def test_a_text_left_by_one_member_is_read_by_all(join):
+def test_a_text_and_the_number_of_slots_left_by_one_member_are_read_by_all(join):
     first, second = join("a"), join("b")
     shared(first, second)
     void = threading.Event()
     void.set()
     with pytest.raises(KafkaFailure, match="not to be published any more"):
         first.membership.announce("http://here:0/", 60, void)
-    assert second.membership.announced(60) is None
+    assert second.membership.announced(60) is second.membership.announced_slot_count(60) is None
     first.membership.announce("http://here:1/", 60, threading.Event())
     assert second.membership.announced(60) == "http://here:1/"
+    assert second.membership.announced_slot_count(60) == len(SLOTS)
 
 
 def test_a_proof_is_of_the_generation_that_the_place_has(join):

@@ -49,3 +49,12 @@ def slot(connector: str, task: int | None, count: int) -> int:
     """The slot of a connector's instance (task None), or of one of its tasks; tasks of one connector are spread."""
     first = zlib.crc32(connector.encode("utf-8", "surrogatepass"))
     return (first if task is None else first + 7 * (task + 1)) % count
+
+
+def slot_count(partitions: int, announced: int | None) -> int:
+    """How many slots the group uses, of a topic with this many partitions.
+
+    announced: what the group's leader has published. Workers with different numbers would run a connector twice, or nowhere, so
+    partitions that are added to the topic are not used as long as the group remembers the number before.
+    """
+    return min(announced or partitions, partitions)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import structlog
 
 from headrace.cluster import signatures
-from headrace.cluster.assignment import NOTHING, Assignment
+from headrace.cluster.assignment import NOTHING, Assignment, slot_count
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leadership import Leadership
 from headrace.cluster.rebalances import Rebalances
@@ -73,11 +73,22 @@ class Group:
 
         on_assignment: takes each new assignment; on_leadership: called when this worker becomes the leader.
         """
-        info = self._admin.describe(self._config.offset_topic, _TOPIC_TIMEOUT_S)
-        self._count = len(info.partitions) if info else 1
+        self._count = self._slot_count()
         self._on_assignment = on_assignment
         self._leadership = Leadership(self._config, self._store, self.membership, on_leadership, self.url)
-        self.membership.join()
+        self.membership.join(self._count)
+
+    def _slot_count(self) -> int:
+        """How many slots the group uses. Raises ConnectError."""
+        topic = self._config.offset_topic
+        info = self._admin.describe(topic, _TOPIC_TIMEOUT_S)
+        if info is None:
+            raise ConnectError(f"Topic '{topic}', whose partitions are shared among the workers, does not exist any more.")
+        count = slot_count(len(info.partitions), self.membership.announced_slot_count(_TOPIC_TIMEOUT_S))
+        if count != len(info.partitions):
+            meaning = "they were added while the group had the others; it uses all of them once the group is deleted"
+            log.info("group.slots", topic=topic, partitions=len(info.partitions), used=count, meaning=meaning)
+        return count
 
     def measure(self, metrics: Metrics) -> None:
         """Register the metrics of rebalances; the leader's name is shown on the leader only."""
@@ -154,7 +165,8 @@ class Group:
 
     # ------------------------------------------------------------------------------------- on the membership's thread
     def _changed(self, place: Place) -> None:
-        assignment = Assignment(place.slots, self._count, place.generation)
+        used = frozenset(slot for slot in place.slots if slot < self._count)  # the others are of partitions added later
+        assignment = Assignment(used, self._count, place.generation)
         log.info(
             "group.share",
             generation=assignment.generation,

@@ -90,13 +90,18 @@ class Membership:
         self._member = False
         self._group_metadata: bytes | None = None
         self._session = 0  # incremented with each loss: a rejoin does not make earlier sessions valid again
+        self._slot_count = 0
         self._announcement: _Announcement | None = None
         self._announced: Future[None] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
 
-    def join(self) -> None:
-        """Join the group; returns at once; `changed` is called with the first assignment."""
+    def join(self, slot_count: int) -> None:
+        """Join the group; returns at once; `changed` is called with the first assignment.
+
+        slot_count: how many slots the group uses; it is published with each announcement.
+        """
+        self._slot_count = slot_count
         self._thread.start()
 
     def leave(self) -> None:
@@ -133,6 +138,11 @@ class Membership:
     def announced(self, timeout_s: float) -> str | None:
         """The last published text; None without one. Raises KafkaFailure."""
         return self._group_offsets.metadata((self.settings.topic, 0), timeout_s)
+
+    def announced_slot_count(self, timeout_s: float) -> int | None:
+        """The number of slots published with the last text; None without one. Raises KafkaFailure."""
+        slots = (self.settings.topic, 0)
+        return self._group_offsets.read([slots], timeout_s).get(slots) or None  # 0: of a release that published texts only
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
@@ -178,7 +188,8 @@ class Membership:
             announcement.done.set_exception(timed_out("This worker's address is not to be published any more."))
         elif announcement is not None and self._member:
             self._announced, self._announcement = announcement.done, None
-            consumer.commit(offsets=[TopicPartition(self.settings.topic, 0, 0, announcement.text)], asynchronous=True)
+            published = TopicPartition(self.settings.topic, 0, self._slot_count, announcement.text)
+            consumer.commit(offsets=[published], asynchronous=True)
 
     def _committed(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
         announcement, self._announced = self._announced, None
