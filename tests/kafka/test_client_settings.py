@@ -1,4 +1,4 @@
-from headrace.kafka.client_settings import connector_client, internal_client
+from headrace.kafka.client_settings import connector_client, internal_client, same_connection
 
 WORKER = {
     "bootstrap.servers": "b:1",
@@ -40,3 +40,10 @@ def test_the_workers_own_clients_have_no_settings_of_connectors():
         "sasl.mechanism": "PLAIN",
         "security.protocol": "SASL_SSL",
     }
+
+
+def test_clients_connect_alike_whatever_the_order_of_the_servers_but_not_with_another_login():
+    client = {"bootstrap.servers": "a:1,b:2", "sasl.jaas.config": "me", "client.id": "1"}
+    assert same_connection(client, {"bootstrap.servers": "b:2, a:1", "sasl.jaas.config": "me", "acks": "1"})
+    for other in ({"bootstrap.servers": "a:1"}, {"sasl.jaas.config": "you"}, {"ssl.protocol": "TLS"}):
+        assert not same_connection(client, client | other)

@@ -19,6 +19,7 @@ from headrace.cluster.worker_topics import config_topic, offset_topic, status_to
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.kafka.client_settings import same_connection, servers
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.group_transactions import GroupTransactions
 from headrace.kafka.internal_topics import WorkerTopic, ensure
@@ -167,7 +168,10 @@ def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupT
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
     clients = {kind: client_settings(client_id, kind, connector, worker) for kind in ("producer", "consumer", "admin")}
-    same_cluster = clients["producer"]["bootstrap.servers"] == ",".join(worker.bootstrap_servers)
+    internal = worker.internal_client_props()
+    same_cluster = servers(clients["producer"]) == servers(internal)
+    # Else the worker's own writer may lack the rights on the topic: offsets are written as the connector, as in Kafka Connect.
+    fenced = writes if same_connection(clients["producer"], internal) else None
     if name == worker.offset_topic and (same_cluster or not worker.exactly_once_enabled):
         return None
 
@@ -177,9 +181,7 @@ def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupT
         ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
-        return KafkaOffsetStore(
-            lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if same_cluster else None, name
-        )
+        return KafkaOffsetStore(lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), fenced, name)
 
     return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from headrace.config.prefixes import under
+from headrace.config.types import comma_separated
 
 ClientKind = Literal["producer", "consumer", "admin"]
 Settings = Mapping[str, Any]
@@ -41,6 +42,17 @@ def connects(setting: str) -> bool:
 def connection_settings(props: Mapping[str, str]) -> dict[str, str]:
     """A client's settings of cluster, security and login."""
     return {name: value for name, value in props.items() if connects(name)}
+
+
+def servers(props: Mapping[str, str]) -> frozenset[str]:
+    """The servers that a client is given, whatever their order."""
+    return frozenset(comma_separated(props.get("bootstrap.servers", "")))
+
+
+def same_connection(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two clients use the same cluster with the same security settings and login."""
+    differing = {name for name, _ in connection_settings(one).items() ^ connection_settings(other).items()}
+    return differing <= {"bootstrap.servers"} and servers(one) == servers(other)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from headrace.connectors.base import (
 )
 from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
 from headrace.kafka.admin import Admin, shared
-from headrace.kafka.client_settings import connection_settings
+from headrace.kafka.client_settings import same_connection
 from headrace.kafka.group_transactions import GroupMetadata, GroupOffsets, GroupTransactions, Write
 from headrace.kafka.transactional_ids import fence, transactional_id
 from headrace.plugin_metrics import PluginMetrics
@@ -269,8 +269,7 @@ class Worker:
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
         """The commit function of a sink: as a member of the worker group if it uses the worker's own cluster and credentials."""
         writes, group_metadata = self._writes, self._session()
-        connection = connection_settings(self.config.internal_client_props())
-        if writes is None or connection_settings(plan.consumer) != connection:
+        if writes is None or not same_connection(plan.consumer, self.config.internal_client_props()):
             return admin.commit
 
         def commit(group: str, offsets: GroupOffsets) -> None:
