@@ -92,6 +92,13 @@ def test_a_compression_level_counts_for_its_own_codec_only():
     assert librdkafka({**given, "compression.type": "zstd"}, "producer")["compression.level"] == "9"
 
 
+@pytest.mark.parametrize(("codec", "level", "librdkafkas"), [("zstd", 22, "12"), ("zstd", -131072, "-1"), ("lz4", 17, "12")])
+def test_a_compression_level_beyond_librdkafkas_is_its_last_one(codec: str, level: int, librdkafkas: str) -> None:
+    given = {"compression.type": codec, f"compression.{codec}.level": str(level)}
+    assert librdkafka(given, "producer")["compression.level"] == librdkafkas
+    clients.producer(given)
+
+
 def test_a_delivery_timeout_above_the_transaction_timeout_is_lowered():
     props = {"transactional.id": "t", "delivery.timeout.ms": "2147483647", "transaction.timeout.ms": "30000"}
     assert librdkafka(props, "producer")["delivery.timeout.ms"] == "30000"

@@ -83,8 +83,8 @@ def _partitioner(_java: str, value: str) -> dict[str, str]:
 
 
 def _compression_level(codec: str) -> Translation:
-    """The level applies only if this codec is used, so it has a name of its own until then."""
-    return lambda _java, value: {f"{codec}:compression.level": value.strip()}
+    """The level applies only if this codec is used, so it has a name of its own until then. Java's zstd has more levels."""
+    return _number(f"{codec}:compression.level", -1, 12)
 
 
 _TIMES = (0, MAX_INT)
