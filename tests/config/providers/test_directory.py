@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from headrace.config.providers.directory import DirectoryConfigProvider
+from headrace.errors import ConfigError
 
 
 @pytest.fixture
@@ -35,3 +36,11 @@ def test_only_allowed_directories_are_read_and_no_links_out_of_them(directory: P
     provider = DirectoryConfigProvider({"allowed.paths": str(directory)})
     assert provider.get(str(directory), {"user", "link", "alias"}) == {"user": "headrace", "alias": "headrace"}
     assert provider.get(str(tmp_path), {"private"}) == {}
+
+
+def test_a_file_that_is_not_utf_8_is_an_error_that_does_not_show_it(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (directory / "latin").write_bytes("pässwort".encode("latin-1"))
+    with pytest.raises(ConfigError, match=f"^Could not read file {directory}/latin for property latin$") as raised:
+        DirectoryConfigProvider({}).get(str(directory), {"latin"})
+    assert raised.value.__cause__ is raised.value.__context__ is None
+    assert caplog.messages == [f"Could not read file {directory}/latin for property latin: it is not UTF-8"]

@@ -44,10 +44,12 @@ class DirectoryConfigProvider(ConfigProvider):
 
     def _text(self, file: Path) -> str:
         try:
-            return file.read_bytes().decode("utf-8", "replace")  # as Java decodes
-        except OSError as error:
-            log.error("Could not read file %s for property %s: %s", file, file.name, error.strerror)
-            raise ConfigError(f"Could not read file {file} for property {file.name}") from error
+            return file.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            # The exception of text that is no UTF-8 has the text, a secret: it is neither logged nor the cause.
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        log.error("Could not read file %s for property %s: %s", file, file.name, reason)
+        raise ConfigError(f"Could not read file {file} for property {file.name}")
 
 
 def _files(directory: Path) -> list[Path]:
