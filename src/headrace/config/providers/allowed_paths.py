@@ -46,6 +46,8 @@ class AllowedPaths(Config):
 
 def _checked(path: str) -> Path:
     requested = Path(path)
-    if not requested.is_absolute() or not requested.exists():
-        raise ConfigError(f"Path {requested} is not valid. The path should be absolute and exist")
+    if not requested.is_absolute():
+        raise ConfigError(f"Path {path} is not absolute")
+    if not requested.exists():
+        raise ConfigError(f"Path {path} does not exist")
     return requested.resolve()
