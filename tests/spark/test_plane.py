@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from headrace.embedded import Broker
 from headrace.errors import ConnectError
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
+from headrace.runtime.tolerance import FailedRecord
 from headrace.spark.feeds import Feed, FeedPartition, FencedId, Target, Update
 from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane, lane_tasks, plan_of
 from headrace.spark.plane import columns as lane_columns
@@ -88,7 +89,7 @@ def copy(spark: SparkSession, source: Cluster, topic_name: Name) -> Iterator[Cal
 
     def make(topic: str, **more: Any) -> Copy:
         target = topic_name("copy")
-        source.create(target)
+        source.create(target, configs=more.pop("configs", None))
         made.append(Copy(plane, spark, source, (topic, target), **more))
         return made[-1]
 
@@ -166,6 +167,26 @@ def test_a_record_larger_than_its_topic_takes_fails_its_feed_before_it_is_sent(
     assert (failed.kind, failed.target, failed.size) == ("large", one.target, 5001)
     assert failed.place == f"topic={topic}, partition=0, offset=3"
     assert one.values() == [b"0", b"1", b"2"]
+
+
+def test_records_that_the_broker_refuses_are_skipped_where_that_is_tolerated_and_those_of_their_batch_are_written(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("refused"), 3)
+    source.produce(topic, [record(None, b"no key"), record(b"k", bytes(5000)), record(b"k", b"5"), record(None, b"no key")])
+    producer = {"bootstrap.servers": source.bootstrap, "batch.size": "2000"}
+    configs = {"cleanup.policy": "compact", "max.message.bytes": "2000"}
+    one = copy(topic, producer=producer, skips_refused=True, configs=configs, known=False)
+    one.until(lambda u: u.topics, "it asks for the topic")
+    one.handle.update_topic(Target(one.target, 1, 2000, True))
+    one.until_copied(7)
+    update = one.end()
+    assert (update.failure, update.counts.failed) == (None, 3)
+    failed = [FailedRecord.parse(report) for update in one.updates for report in update.failures]
+    assert sorted((f.origin["offset"], f.java_class.rpartition(".")[2]) for f in failed) == [
+        ("3", "InvalidRecordException"), ("4", "RecordTooLargeException"), ("6", "InvalidRecordException"),
+    ]  # fmt: skip
+    assert list(dict.fromkeys(one.values())) == [b"0", b"1", b"2", b"5"]
 
 
 def test_records_wait_for_a_topic_that_is_not_known_and_come_in_order_then(

@@ -30,5 +30,7 @@ class FeedDependencies:
     exactly: ExactlyOnce | None = None
     letter_producer: Mapping[str, str] | None = None
     """Java settings of the producer of dead letters; None: `producer` writes them."""
+    skips_refused: bool = False
+    """Whether records that the producer or the broker refuses for good are skipped."""
     file: str | None = None
     """File that gets the records as lines, empty: standard output; None: `producer` writes them to topics."""

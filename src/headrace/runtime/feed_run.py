@@ -142,6 +142,7 @@ class FeedRun:
             targets=self._targets.all(),
             tolerates=needs.tolerance.all,
             letters=needs.tolerance.dead_letters is not None and needs.tolerance.all,
+            skips_refused=needs.skips_refused,
             files=source.files,
             file=needs.file,
             letter_producer=letter_producer,
@@ -228,7 +229,7 @@ class FeedRun:
         latencies = [partition.latency for partition in update.partitions if partition.latency.records]
         took_ms = batch_ms(latencies, (now - self._updated_at) * 1000)
         self._updated_at = now
-        if counts.read > before.read:
+        if counts.read > before.read or failed:  # a record may be refused some time after it was read
             batch = Batch(
                 read=counts.read - before.read,
                 written=counts.written - before.written,

@@ -206,6 +206,7 @@ class WorkerSourceTask:
                 recorder=needs.recorder,
                 stopping=self._stopping,
                 exactly=needs.exactly,
+                skips_refused=self._plan.tolerance.all and not self._plan.tolerance.dead_letters and not needs.exactly,
             )
             run = FeedRun(needs_of_run, source, routing(self._plan.stages, source), plans, self._batch_bytes)
         self._run = run

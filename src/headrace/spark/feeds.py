@@ -87,6 +87,8 @@ class Feed:
     """Whether failed records are skipped (`errors.tolerance=all`); else the feed stops there."""
     letters: bool = False
     """Whether the chain writes failed records as dead letters."""
+    skips_refused: bool = False
+    """Whether a record that a producer or broker refuses for good is skipped; else the feed stops there."""
     files: bool = False
     """Whether it reads lines of files, not records of topics: a partition's `topic` is a path, its `partition` 0, its `offset`
     the byte at which a line begins; `consumer` has `batch.size`, the most lines of a file at once.
@@ -209,7 +211,7 @@ def feed_json(feed: Feed) -> str:
         for p in feed.partitions
     ]
     targets = [asdict(target) for target in feed.targets]
-    plain = ("name", "tolerates", "letters", "files", "file", "commit_ms")
+    plain = ("name", "tolerates", "letters", "skips_refused", "files", "file", "commit_ms")
     values = {name: getattr(feed, name) for name in plain}
     clients = {name: None if (client := getattr(feed, name)) is None else dict(client) for name in _CLIENTS}
     values["transactions"] = asdict(feed.transactions) if feed.transactions else None

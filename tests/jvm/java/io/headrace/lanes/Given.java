@@ -41,8 +41,8 @@ final class Given {
     static FeedPart part(Chain chain, Map<String, String> letterProducer) throws IOException {
         FeedSpec.Settings settings = new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true);
         Partition partition = new Partition(TOPIC, 0, 0, TOPIC, new Partition.OffsetRecord[0]);
-        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), false, letterProducer != null, "",
-            letterProducer, null, 0);
+        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), false, letterProducer != null, false,
+            "", letterProducer, null, 0);
         return new FeedPart(spec, chain, new Lane(0, settings, () -> { }), null, null);
     }
 

@@ -9,9 +9,9 @@ final class Counters {
     final AtomicInteger waiting = new AtomicInteger(); // records
     final AtomicLong written = new AtomicLong();
     final AtomicLong letters = new AtomicLong();
+    final AtomicLong failed = new AtomicLong();
     final Histogram latency = new Histogram();
     long read;
-    long failed;
     long dropped;
     private volatile long idleSinceMs = System.currentTimeMillis(); // or the last acknowledgement
     private long pausedMs;
@@ -52,7 +52,7 @@ final class Counters {
         long since = pausedSinceMs;
         long paused = pausedMs + (since == 0 ? 0 : now - since);
         long waits = waiting.get() == 0 ? 0 : Math.max(1, now - idleSinceMs);
-        return new Report.Counts(read, written.get(), failed, letters.get(), dropped, inFlight.get(), waits, paused, since != 0,
+        return new Report.Counts(read, written.get(), failed.get(), letters.get(), dropped, inFlight.get(), waits, paused, since != 0,
             latency.toArray());
     }
 }

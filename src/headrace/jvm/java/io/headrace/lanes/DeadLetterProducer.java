@@ -32,6 +32,18 @@ final class DeadLetterProducer {
         }
     }
 
+    /** Write the dead letter of the record that ends a feed, whose offset is not passed by that. */
+    void sendLast(ProducerRecord<byte[], byte[]> letter, FeedPart part) {
+        part.counters.sent(0);
+        send(letter, (metadata, e) -> {
+            if (e == null) {
+                part.counters.letters.incrementAndGet();
+            }
+            part.counters.landed(0);
+            part.lane.landed(part);
+        });
+    }
+
     /** What is not acknowledged by then is given up. */
     synchronized void close() {
         if (producer != null) {

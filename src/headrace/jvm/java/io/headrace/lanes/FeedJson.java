@@ -37,7 +37,7 @@ final class FeedJson {
         JsonNode letterProducer = feed.get("letter_producer");
         JsonNode file = feed.get("file");
         return new FeedSpec(number, 0, feed.get("name").asText(), settings, partitions, chain, targets, feed.get("tolerates").asBoolean(),
-            feed.get("letters").asBoolean(), file.isNull() ? null : file.asText(),
+            feed.get("letters").asBoolean(), feed.get("skips_refused").asBoolean(), file.isNull() ? null : file.asText(),
             letterProducer.isNull() ? null : texts(letterProducer), transactions, feed.get("commit_ms").asLong());
     }
 
@@ -74,7 +74,7 @@ final class FeedJson {
 
     private static Target target(JsonNode node) {
         return new Target(node.get("topic").asText(), node.get("partitions").asInt(), node.get("max_message_bytes").asInt(),
-            node.get("keeps_partition").asBoolean());
+            node.get("keeps_partition").asBoolean(), System.currentTimeMillis());
     }
 
     private static Partition partition(JsonNode node) {

@@ -12,7 +12,6 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * A feed in one lane: takes records through the chain to the producer. What fails is the feed, never the lane. Unless it says otherwise,
@@ -73,9 +72,12 @@ final class FeedPart {
     }
 
     private boolean taken(Slot slot, ConsumerRecord<byte[], byte[]> record) {
-        InternalRow row;
+        if (slot.isRefused(record.offset())) {
+            slot.pass(slot.take(Records.end(record)));
+            return true;
+        }
         try {
-            row = chains.apply(record, slot);
+            InternalRow row = chains.apply(record, slot);
             String need = Chains.need(row);
             if (need != null) {
                 news.schemas(need);
@@ -108,7 +110,7 @@ final class FeedPart {
         boolean bad = !row.isNullAt(Chain.FAILURE);
         if (bad && !spec.tolerates()) {
             if (letters != null) {
-                lastLetter(Records.letter(row));
+                letters.sendLast(Records.letter(row), this);
             }
             fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null));
             return false;
@@ -132,7 +134,7 @@ final class FeedPart {
 
     /** The copy of a record; null if it cannot be written now, or never. */
     private ProducerRecord<byte[], byte[]> copy(Slot slot, ConsumerRecord<byte[], byte[]> record, InternalRow row) {
-        String topic = topic(slot, row.getUTF8String(Chain.TOPIC));
+        String topic = slot.topic(row.getUTF8String(Chain.TOPIC));
         if (file != null) {
             return Records.of(topic, null, row);
         }
@@ -145,23 +147,18 @@ final class FeedPart {
         }
         ProducerRecord<byte[], byte[]> copy = Records.of(topic, target.keepsPartition() ? partition : null, row);
         int size = Records.size(copy);
-        if (target.maxMessageBytes() > 0 && size + OVERHEAD > target.maxMessageBytes()) {
-            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null));
-            return null;
+        if (target.maxMessageBytes() == 0 || size + OVERHEAD <= target.maxMessageBytes()) {
+            return copy;
         }
-        return copy;
-    }
-
-    /** Write the dead letter of the record that ends the feed, whose offset is not passed by that. */
-    private void lastLetter(ProducerRecord<byte[], byte[]> letter) {
-        counters.sent(0);
-        letters.send(letter, (metadata, e) -> {
-            if (e == null) {
-                counters.letters.incrementAndGet();
-            }
-            counters.landed(0);
-            lane.landed(this);
-        });
+        if (!spec.skipsRefused()) {
+            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null));
+        } else if (target.isOld()) { // it may take larger records by now
+            needs(topic);
+            lane.pause(slot, Slot.TOPIC);
+        } else if (Refusals.skip(Refusals.tooLarge(size, target), slot, -1, record, topic)) {
+            count(slot, record);
+        }
+        return null;
     }
 
     /** Hand a record to a producer; returns false if it takes none now. */
@@ -207,6 +204,8 @@ final class FeedPart {
             lane.pause(slot, Slot.TOPIC);
         } else if (!apart && transaction == null && !(notSent instanceof org.apache.kafka.common.errors.ApiException)) {
             throw new Lane.Broken(notSent); // the producer itself can write no more
+        } else if (Refusals.skip(notSent, slot, -1, record, copy.topic())) {
+            count(slot, record);
         } else {
             refused(notSent, record, copy.topic(), size + Records.headers(record), letter);
         }
@@ -223,9 +222,19 @@ final class FeedPart {
     }
 
     /** A record that was on its way is not there. For any thread. */
-    void lost(Exception e, Producer<byte[], byte[]> by, ConsumerRecord<byte[], byte[]> record, String topic, int bytes, boolean letter) {
-        if (!givenUp && !lane.producer.isClosed(by)) {
-            refused(e, record, topic, bytes - OVERHEAD + Records.headers(record), letter);
+    void lost(Exception e, Sent sent) {
+        if (givenUp || lane.producer.isClosed(sent.by())) {
+            return;
+        }
+        ConsumerRecord<byte[], byte[]> record = sent.record();
+        if (spec.skipsRefused() && Refusals.isOfOthers(e)) { // it is read again, and sent without those
+            lane.submit(() -> {
+                if (isOpen() && sent.slot().awaits(sent.number())) {
+                    lane.rewind(this);
+                }
+            });
+        } else if (!Refusals.skip(e, sent.slot(), sent.number(), record, sent.topic())) {
+            refused(e, record, sent.topic(), sent.bytes() - OVERHEAD + Records.headers(record), sent.letter());
         }
     }
 
@@ -250,17 +259,9 @@ final class FeedPart {
         slot.count(size, Math.max(0, lane.nowMs - record.timestamp()));
     }
 
-    private String topic(Slot slot, UTF8String text) {
-        if (text.numBytes() == slot.targetText.length && text.equals(UTF8String.fromBytes(slot.targetText))) {
-            return slot.target;
-        }
-        slot.target = text.toString();
-        slot.targetText = text.getBytes();
-        return slot.target;
-    }
-
-    private void failed(String report) {
-        counters.failed++;
+    /** A record is passed over. For any thread. */
+    void failed(String report) {
+        counters.failed.incrementAndGet();
         news.failed(report);
     }
 

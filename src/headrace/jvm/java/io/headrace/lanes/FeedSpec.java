@@ -16,6 +16,7 @@ import java.util.Map;
  * @param targets the topics that are known to exist
  * @param tolerates whether a record that fails is passed over (errors.tolerance=all); else the feed stops there
  * @param letters whether the chain makes a dead letter of it
+ * @param skipsRefused whether a record that a producer or broker refuses for good is passed over; else the feed stops there
  * @param file where its lines go, empty: to the standard output; null: its records go to topics
  * @param letterProducer settings of the producer of dead letters, that of a record which ends the feed among them; null: they are
  *     written as other records are
@@ -24,7 +25,8 @@ import java.util.Map;
  */
 record FeedSpec(
     long feed, int part, String name, Settings settings, List<Partition> partitions, ChainPlan chain, Map<String, Target> targets,
-    boolean tolerates, boolean letters, String file, Map<String, String> letterProducer, Transactions transactions, long commitMs
+    boolean tolerates, boolean letters, boolean skipsRefused, String file, Map<String, String> letterProducer, Transactions transactions,
+    long commitMs
 ) implements Serializable {
     /**
      * The settings of a lane's clients, under Kafka's names; lanes are shared by all feeds with equal ones.
@@ -41,17 +43,17 @@ record FeedSpec(
     record Transactions(String id, long producerId, int epoch) implements Serializable { }
 
     FeedSpec with(int newPart, List<Partition> newPartitions) {
-        return new FeedSpec(feed, newPart, name, settings, newPartitions, chain, targets, tolerates, letters, file, letterProducer,
-            transactions, commitMs);
+        return new FeedSpec(feed, newPart, name, settings, newPartitions, chain, targets, tolerates, letters, skipsRefused, file,
+            letterProducer, transactions, commitMs);
     }
 
     FeedSpec with(Map<String, Target> newTargets) {
-        return new FeedSpec(feed, part, name, settings, partitions, chain, newTargets, tolerates, letters, file, letterProducer,
-            transactions, commitMs);
+        return new FeedSpec(feed, part, name, settings, partitions, chain, newTargets, tolerates, letters, skipsRefused, file,
+            letterProducer, transactions, commitMs);
     }
 
     FeedSpec with(ChainPlan newChain) {
-        return new FeedSpec(feed, part, name, settings, partitions, newChain, targets, tolerates, letters, file, letterProducer,
-            transactions, commitMs);
+        return new FeedSpec(feed, part, name, settings, partitions, newChain, targets, tolerates, letters, skipsRefused, file,
+            letterProducer, transactions, commitMs);
     }
 }

@@ -190,7 +190,8 @@ final class Lane implements Runnable {
         }
     }
 
-    private void rewind(FeedPart part) {
+    /** What a feed has in flight is read again. */
+    void rewind(FeedPart part) {
         for (Slot slot : part.slots) {
             long offset = slot.rewind();
             if (offset >= 0 && has(slot) && reader.isAssigned(slot.source)) {

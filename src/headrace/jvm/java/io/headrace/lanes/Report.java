@@ -12,7 +12,7 @@ import java.util.List;
  * @param counts see Counts
  * @param topics topics that it needs before it can continue: they are not known to exist, or to have as many partitions
  * @param needs what its chains do not know of schemas, in the words of those chains
- * @param failures of records that were passed over, as the chain reports them (JSON); the first hundred
+ * @param failures of records that were passed over, as the chain or Refusals reports them (JSON); the first hundred
  * @param written topics that it has written to since its last report
  * @param transactions how many records each transaction had that was committed
  */

@@ -24,7 +24,7 @@ record Sent(
             return;
         }
         if (e != null) {
-            part.lost(e, by, record, topic, bytes, letter);
+            part.lost(e, this);
         } else {
             long tookMs = Math.max(0, System.currentTimeMillis() - record.timestamp());
             slot.acknowledge(number, metadata.offset(), letter, tookMs);

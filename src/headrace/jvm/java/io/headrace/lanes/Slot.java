@@ -2,6 +2,7 @@ package io.headrace.lanes;
 
 import io.headrace.PluginAnswers;
 import java.util.Arrays;
+import java.util.TreeSet;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -23,8 +24,8 @@ final class Slot {
     final UTF8String destination; // the name of the copy, before the chain
     final PluginAnswers answers = new PluginAnswers(); // the lane's thread alone
     int paused; // the lane's thread alone
-    String target; // the topic of the record before; the lane's thread alone
-    byte[] targetText = new byte[0]; // in UTF-8
+    private String target; // the topic of the record before; the lane's thread alone
+    private byte[] targetText = new byte[0]; // in UTF-8
     private long[] ends = new long[64]; // after each record in flight: a ring, from head (the oldest) to tail
     private long[] copies = new long[64]; // offset of the copy; IN_FLIGHT until it is acknowledged, else NONE or PASSED
     private long head;
@@ -40,6 +41,7 @@ final class Slot {
     private Ages age = new Ages(); // when read
     private Ages latency = new Ages(); // when acknowledged
     private boolean changed = true;
+    private final TreeSet<Long> refused = new TreeSet<>(); // offsets, from `next` on
     private static final long IN_FLIGHT = -3;
     private static final long NONE = -1; // no copy: dropped, or a dead letter
     private static final int LEAST = 64;
@@ -104,6 +106,34 @@ final class Slot {
         copies[(int) (number & ends.length - 1)] = letter ? NONE : copy;
         latency.add(latencyMs);
         advance();
+    }
+
+    /** A record is refused for good: it is passed over, also if it is read again. Returns whether that is new. number -1: not taken. */
+    synchronized boolean refuse(long number, long offset) {
+        refused.headSet(next).clear();
+        boolean isNew = refused.add(offset);
+        if (number >= head) {
+            pass(number);
+        }
+        return isNew;
+    }
+
+    synchronized boolean isRefused(long offset) {
+        return !refused.isEmpty() && refused.contains(offset);
+    }
+
+    /** Whether the record with this number is in flight, and not to be read again. */
+    synchronized boolean awaits(long number) {
+        return number >= head;
+    }
+
+    /** The topic of a record, which is mostly that of the record before. For the lane's thread. */
+    String topic(UTF8String text) {
+        if (text.numBytes() != targetText.length || !text.equals(UTF8String.fromBytes(targetText))) {
+            target = text.toString();
+            targetText = text.getBytes();
+        }
+        return target;
     }
 
     private void advance() {
