@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, Producer
 
 from headrace.embedded import Broker
 from headrace.errors import RetriableError
+from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import KafkaFailure
@@ -69,6 +70,9 @@ def test_a_topic_made_anew_has_another_id(admin, topic_name):
     [
         ("taken", 1, 1, {}, "TOPIC_ALREADY_EXISTS", "Topic 'taken' already exists."),
         ("x", 1, 3, {}, "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition 3 time(s)"),
+        ("x", 1, 32767, {}, "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition 32767 time(s)"),
+        ("x", 1, -2, {}, "INVALID_REPLICATION_FACTOR", "Replication factor must be larger than 0."),
+        ("x", 1_000_000, 1, {}, "POLICY_VIOLATION", "Unable to perform excessively large batch operation: 1000000"),
         ("x", 0, 1, {}, "INVALID_PARTITIONS", "Number of partitions was set to an invalid non-positive value."),
         ("x", 1, 1, {"foo.bar": "1"}, "INVALID_CONFIG", "Unknown topic config name: foo.bar"),
         ("a b", 1, 1, {}, "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: 'a b'"),
@@ -136,6 +140,16 @@ def test_members_of_a_group(admin, source_broker, topic_name):
     assert [member[:2] for member in admin.group_members(group)] == [("me", "/127.0.0.1")]
     member.close()
     assert admin.group_members(group) == []
+
+
+def test_a_client_is_dropped_once_its_late_answer_has_come(admin, topic_name):
+    late: Future[None] = Future()
+    admin._busy_clients.append((clients.admin({}), late))  # the caller's time was over
+    assert admin.group_members(topic_name("group")) == []
+    assert [answer for _, answer in admin._busy_clients] == [late]
+    late.set_result(None)
+    assert admin.group_members(topic_name("group")) == []
+    assert admin._busy_clients == []
 
 
 def test_end_offsets_are_right_or_refused_while_the_broker_dies(admin, source_broker, topic_name):
@@ -266,6 +280,7 @@ def test_nothing_is_printed_about_an_unreachable_cluster():
 import logging
 from headrace.embedded import Broker
 from headrace.errors import RetriableError
+from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 logging.disable()  # what is logged is the application's to show
 try:

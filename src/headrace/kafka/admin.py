@@ -29,7 +29,7 @@ from headrace.config.client_options import client_value
 from headrace.kafka import clients
 from headrace.kafka.batched_calls import BatchedCalls
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
-from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
+from headrace.kafka.failures import KafkaFailure, beyond_librdkafka, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
 from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.retry import await_result, poll_until, retry_until
@@ -56,7 +56,7 @@ class Admin:
         """Shared requests of many tasks (`headrace.kafka.coalesced_requests`), by name."""
         self._lock, self._refreshing = threading.Lock(), threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
-        self._busy_clients: list[AdminClient] = []
+        self._busy_clients: list[tuple[AdminClient, Future[Any]]] = []  # whose answer has not come
         # Kept as long as this object: librdkafka cancels running calls of a client that is collected.
         self._client = clients.admin(props, error_cb=self._diagnosis.on_error)
         self._creations = BatchedCalls(partial(_create_all, self._client), _is_of_request)
@@ -125,6 +125,8 @@ class Admin:
         topic, deadline = NewTopic(name, partitions, replication_factor, config=dict(configs or {})), time.monotonic() + timeout_s
         try:
             self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
+        except ValueError as error:  # librdkafka bounds the numbers itself; no broker takes more
+            raise beyond_librdkafka(partitions, replication_factor, str(error)) from None
         except KafkaFailure as failure:
             if exist_ok and failure.code == "TOPIC_ALREADY_EXISTS":
                 return False
@@ -255,15 +257,14 @@ class Admin:
         """
         self.committed(group, timeout_s)
         client = clients.admin(self._props)
-        self._busy_clients.append(client)
+        answer = self._call(lambda: start(client, _LONG_TIMEOUT_S)[group], timeout_s)
+        with self._lock:
+            self._busy_clients.append((client, answer))
         try:
-            group_offsets = self._wait(lambda: start(client, _LONG_TIMEOUT_S)[group], timeout_s)
-        except KafkaFailure as error:
-            if error.code != REQUEST_TIMED_OUT:
-                self._busy_clients.remove(client)
-            raise
-        self._busy_clients.remove(client)
-        return group_offsets
+            return self._wait(lambda: answer, timeout_s)
+        finally:
+            with self._lock:  # also those whose answer came after an earlier time-out
+                self._busy_clients = [(client, answer) for client, answer in self._busy_clients if not answer.done()]
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
         """The cluster's id."""

@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.errors import ConnectError, RetriableError
 
 REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+_MOST_REPLICAS = 10_000  # of librdkafka
 
 _RENAMED = {  # librdkafka's name -> Kafka's
     "UNKNOWN_TOPIC_OR_PART": "UNKNOWN_TOPIC_OR_PARTITION",
@@ -141,3 +142,16 @@ def from_java(java_class: str, reason: str, message: str | None = None) -> Kafka
 def timed_out(message: str) -> KafkaFailure:
     """A retriable time-out: the Java clients' TimeoutException."""
     return kafka_failure(REQUEST_TIMED_OUT, message)
+
+
+def beyond_librdkafka(partitions: int, replication_factor: int, refusal: str) -> KafkaFailure:
+    """The failure that a broker answers to a topic of so many partitions or replicas that librdkafka does not ask for it.
+
+    refusal: librdkafka's own words.
+    """
+    if -1 <= replication_factor <= _MOST_REPLICAS:
+        return kafka_failure("POLICY_VIOLATION", f"Unable to perform excessively large batch operation: {partitions} partitions.")
+    if replication_factor < 0:
+        return kafka_failure("INVALID_REPLICATION_FACTOR", "Replication factor must be larger than 0.")
+    reason = f"Unable to replicate the partition {replication_factor} time(s): {refusal}"
+    return kafka_failure("INVALID_REPLICATION_FACTOR", reason)
