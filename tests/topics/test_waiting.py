@@ -4,13 +4,15 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import KafkaError
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
+from headrace.kafka.failures import failure
 from headrace.topics.creator import TopicCreator
-from headrace.topics.waiting import TopicWaiter
+from headrace.topics.waiting import TopicWaiter, problem
 from tests.support import captured_logs, wait_until
 
 
@@ -87,6 +89,16 @@ def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
     Admin(client).create(topic, 1, 1)
     TopicCreator(Admin(client), None, threading.Event(), client).ensure([topic])
     assert not waits_in(logs)
+
+
+@pytest.mark.parametrize(("code", "beginning"), [
+    (KafkaError.INVALID_REPLICATION_FACTOR, "The brokers at 'b:1' could not create topic 't' on their own: Replication factor"),
+    (KafkaError.UNKNOWN_TOPIC_OR_PART, "There is no topic 't' on the brokers at 'b:1', which do not create it on their own"),
+    (KafkaError.TOPIC_AUTHORIZATION_FAILED, ""),
+])  # fmt: skip
+def test_a_topic_that_does_not_exist_yet_is_told_from_one_that_may_not_be_described(code, beginning):
+    found = problem("t", failure(KafkaError(code)), "b:1")
+    assert (found or "").startswith(beginning) and bool(found) == bool(beginning)
 
 
 @pytest.mark.slow

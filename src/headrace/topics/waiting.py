@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException, Producer
 
 from headrace.errors import RetriableError
 from headrace.kafka import clients
-from headrace.kafka.failures import UNREACHABLE, failure, kafka_error
+from headrace.kafka.failures import UNREACHABLE, KafkaFailure, failure, kafka_error
 
 log = structlog.get_logger(__name__)
 
@@ -66,10 +66,17 @@ class TopicWaiter:
             if kafka_error(error).name() in UNREACHABLE:
                 return f"The Kafka cluster at '{self._bootstrap}' does not answer ({kafka_error(error).str()})"
             return None
-        if metadata.error is None or failure(metadata.error).code not in _NOT_YET:
-            return None
+        return None if metadata.error is None else problem(topic, failure(metadata.error), self._bootstrap)
+
+
+def problem(topic: str, refusal: KafkaFailure, bootstrap: str) -> str | None:
+    """Why a topic does not exist yet, by the error in its metadata; None if only a write can show what is wrong."""
+    if refusal.code == "INVALID_REPLICATION_FACTOR":  # of the broker's own defaults
+        return f"The brokers at '{bootstrap}' could not create topic '{topic}' on their own: {refusal}"
+    if refusal.code in _NOT_YET:
         return (
-            f"There is no topic '{topic}' on the brokers at '{self._bootstrap}', which do not create it on their own "
+            f"There is no topic '{topic}' on the brokers at '{bootstrap}', which do not create it on their own "
             "(auto.create.topics.enable), and the connector may not create it (topic.creation.enable of the worker, "
             "topic.creation.default.partitions and .replication.factor of the connector)"
         )
+    return None
