@@ -16,6 +16,7 @@ from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.topic_info import TopicInfo
+from headrace.spark.destination_topic import look_up_to_write
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 from tests.support import captured_logs
@@ -217,6 +218,12 @@ class TestWithRules:
         assert str(error.value.__cause__) == "The request attempted to perform an operation on an invalid topic."
         with pytest.raises(ConnectError, match=f"^Could not initialize dead letter queue with topic={name}$"):
             creator().ensure_dead_letters(name, 1)
+
+    def test_without_rules_an_illegal_name_is_a_refusal_of_its_records(self, admin):
+        with pytest.raises(ConnectError) as error:
+            look_up_to_write(admin, "bad name!", threading.Event())
+        assert str(error.value).startswith("Unrecoverable exception from producer send callback for the records of bad name!: ")
+        assert type(error.value) is ConnectError
 
     def test_a_silent_cluster_is_worth_another_try(self):
         with pytest.raises(RetriableError) as error:

@@ -118,7 +118,7 @@ class Delivery:
         once). Raises ConfigError for an invalid batch.size.
         """
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
-        self._writer = TopicWriter(producer, ports.look_up)
+        self._writer = TopicWriter(producer, ports.look_up, exactly.task if exactly else None)
         self._watch = TopicWatch(ports.renew_topics)
         self.commits = OffsetCommits(ports.store_offsets, recorder)
         self.batches = 0

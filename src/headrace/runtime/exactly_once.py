@@ -87,8 +87,8 @@ class ExactlyOnce:
     """The transactions of one task, from batch to batch."""
 
     def __init__(self, task: str, transactions: TaskTransactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
-        """task: its name, for messages."""
-        self._task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
+        """task: `<connector>-<task>`, for messages."""
+        self.task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
         self._begun, self._expired = False, 0
 
     @property
@@ -143,7 +143,7 @@ class ExactlyOnce:
         except Exception as e:
             self._expired += (time.monotonic() - begun) * 1000 > self._transactions.timeout_ms
             if self._expired > 1:  # once may be the brokers' fault
-                raise ConnectError(_EXPIRED.format(self._task)) from failure.SparkError(failure.root(e))
+                raise ConnectError(_EXPIRED.format(self.task)) from failure.SparkError(failure.root(e))
             raise
         self._expired = 0
         if not size:

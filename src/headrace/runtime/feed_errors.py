@@ -11,11 +11,15 @@ from headrace.spark.feeds import FeedFailure
 
 
 def feed_error(
-    feed_failure: FeedFailure, descriptions: Mapping[str, DestinationTopic], look_up: Callable[[str], DestinationTopic]
+    feed_failure: FeedFailure,
+    descriptions: Mapping[str, DestinationTopic],
+    look_up: Callable[[str], DestinationTopic],
+    exactly: str | None = None,
 ) -> HeadraceError:
     """The error of a failure that is not of the kind `record`; a RetriableError if a retry may succeed.
 
-    descriptions: the topics as the feed knew them; look_up: describes a topic now, and may raise HeadraceError.
+    descriptions: the topics as the feed knew them; look_up: describes a topic now, and may raise HeadraceError;
+    exactly: `<connector>-<task>` with exactly once, where Kafka Connect learns of a refusal when it commits.
     """
     if feed_failure.kind == "large" and feed_failure.target is not None:
         return _too_large(feed_failure, feed_failure.target, descriptions.get(feed_failure.target), look_up)
@@ -23,7 +27,8 @@ def feed_error(
     words = feed_failure.message.splitlines()[0] if feed_failure.message else feed_failure.java_class
     where = f" ({feed_failure.place})" if feed_failure.place else ""
     if feed_failure.target is not None:
-        text = f"Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
+        begin = "" if exactly is None else f"Failed to flush offsets and/or records for task {exactly}: "
+        text = f"{begin}Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
     else:
         text = f"Records could not be copied{where}: {words}"
     error = RetriableError(text) if feed_failure.is_outage or failure.is_retriable_cause(cause) else ConnectError(text)

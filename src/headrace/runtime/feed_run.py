@@ -303,7 +303,9 @@ class FeedRun:
             log_failed([record], self._needs.tolerance)
             self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             raise record.error()
-        raise feed_error(feed_failure, self._targets.descriptions, self._needs.ports.look_up)
+        needs = self._needs
+        exactly = needs.name if needs.exactly else None
+        raise feed_error(feed_failure, self._targets.descriptions, needs.ports.look_up, exactly)
 
 
 def batch_ms(latencies: Sequence[Ages], since_last_ms: float) -> float:

@@ -298,7 +298,7 @@ class Worker:
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             store_offsets=store_offsets,
-            look_up=lambda topic: destination_topic.look_up(admin, topic, stopping),
+            look_up=lambda topic: destination_topic.look_up_to_write(admin, topic, stopping),
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from headrace.config.client_options import client_value
-from headrace.errors import RetriableError
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.retry import poll_until
@@ -37,6 +37,20 @@ def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationT
         limits = max_message_bytes(admin, [topic])
         return DestinationTopic(len(info.partitions), None if limits is None else limits.get(topic))
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
+
+
+def look_up_to_write(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:
+    """`look_up` for a source, which in Kafka Connect finds by its first record that a topic may not be written to.
+
+    Raises RetriableError; ConnectError, in the words for a refused record, for an illegal name or a missing right to describe it.
+    """
+    try:
+        return look_up(admin, topic, stopping)
+    except RetriableError:
+        raise
+    except KafkaFailure as failure:
+        sentence = f"Unrecoverable exception from producer send callback for the records of {topic}: {failure}"
+        raise ConnectError(sentence) from failure
 
 
 def fitting_batch_bytes(limits: Mapping[str, int] | None, batch_bytes: int) -> int:

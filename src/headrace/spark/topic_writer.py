@@ -35,12 +35,15 @@ _SINGLE_LOOKUPS = 4  # topics that are searched one by one
 class TopicWriter:
     """Writes with one producer's settings; `descriptions` has the descriptions of its topics."""
 
-    def __init__(self, producer: Mapping[str, str], look_up: Callable[[str], DestinationTopic]) -> None:
-        """producer: Java producer settings; look_up: describes an existing topic.
+    def __init__(
+        self, producer: Mapping[str, str], look_up: Callable[[str], DestinationTopic], exactly: str | None = None
+    ) -> None:
+        """producer: Java producer settings; look_up: describes an existing topic; exactly: `<connector>-<task>`, if exactly once.
 
         Raises ConfigError for an invalid batch.size.
         """
         self._producer, self._look_up = dict(producer), look_up
+        self._exactly = exactly
         self._batch_bytes: int = client_value("producer", producer, "batch.size")
         self._compresses = client_value("producer", producer, "compression.type").lower() != "none"
         self.descriptions: dict[str, DestinationTopic] = {}
@@ -68,7 +71,7 @@ class TopicWriter:
         try:
             way(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
-            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, summary))
+            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, summary, self._exactly))
             raise error from error.__cause__
 
     def _limits(self) -> dict[str, int]:
@@ -117,8 +120,10 @@ def _distinct(frame: DataFrame) -> set[str]:
     return set(row["topics"])
 
 
-def _not_written(error: Exception, summary: str) -> str:
+def _not_written(error: Exception, summary: str, exactly: str | None) -> str:
     """The message for records that could not be written: Kafka Connect's words for refusals of the producer or the broker."""
     if failure.root(error).java_class.startswith("org.apache.kafka.common."):
-        return f"Unrecoverable exception from producer send callback for records of {summary}"
+        # With exactly once, Kafka Connect learns of it when it commits.
+        begin = "" if exactly is None else f"Failed to flush offsets and/or records for task {exactly}: "
+        return f"{begin}Unrecoverable exception from producer send callback for records of {summary}"
     return f"Records of {summary} could not be written"
