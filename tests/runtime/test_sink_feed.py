@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any, cast
+
+import pytest
 
 from headrace.connectors.base import TaskContext
 from headrace.connectors.file_stream.sink import FileStreamSinkTask
 from headrace.kafka.positions import StartPositions
 from headrace.runtime.sink.feed import SinkFeed
-from headrace.spark.feeds import Update, read_update
+from headrace.spark.feeds import FeedFailure, Update, read_update
 from tests.runtime.test_sink_plan import plan
 
 
@@ -26,3 +30,12 @@ def test_a_topic_is_active_by_what_has_been_read_since_the_last_update() -> None
     assert [set(feed.active_topics(update(**totals))) for totals in (
         {"a": 1, "b": 5}, {"b": 6}, {}, {"a": 1, "b": 6}, {"a": 2},
     )] == [{"a", "b"}, {"b"}, set(), set(), {"a"}]  # fmt: skip
+
+
+@pytest.mark.parametrize(("step", "active"), [("transform:x", {"a"}), ("output.value", {"a"}), ("input.value", set())])
+def test_the_topic_of_a_record_that_fails_the_task_is_active_if_the_converters_have_read_it(step: str, active: set[str]) -> None:
+    task, unused = FileStreamSinkTask(TaskContext("c", 0)), cast("Any", None)
+    feed = SinkFeed(task, plan({"topics": "a"}), unused, unused, StartPositions({}))
+    report = json.dumps({"topic": "a", "partition": "0", "offset": "0", "failure": {"step": step, "class": "DataException"}})
+    failure = FeedFailure("record", report, "topic=a, partition=0, offset=0", None, 0, "", "")
+    assert set(feed.active_topics(replace(update(), ended=True, failure=failure))) == active

@@ -18,6 +18,7 @@ from headrace.runtime.sink.chain import sink_record
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.tolerance import FailedRecord
 from headrace.spark.destination_topic import DestinationTopic
 from headrace.spark.feeds import Update
 
@@ -68,11 +69,16 @@ class SinkFeed(FeedOwner):
     def active_topics(self, update: Update) -> Collection[str]:
         """The topics that were read since the last update: they are active whether or not the records were written (KIP-558).
 
-        Those read earlier are not among them: the list may have been reset since.
+        Those read earlier are not among them: the list may have been reset since. As in Kafka Connect, a record that fails the
+        task counts once the converters have read it.
         """
         before = self._records
         self._records = before | {(p.topic, p.partition): p.records for p in update.partitions}
-        return {p.topic for p in update.partitions if p.records > before.get((p.topic, p.partition), 0)}
+        topics = {p.topic for p in update.partitions if p.records > before.get((p.topic, p.partition), 0)}
+        if update.failure is not None and update.failure.kind == "record" and update.failure.report is not None:
+            failed = FailedRecord.parse(update.failure.report)
+            topics |= {topic for topic in (failed.origin.get("topic"),) if topic and not failed.step.startswith("input.")}
+        return topics
 
 
 def partition_counts(plan: SinkPlan, target: KafkaTarget, share: AssignedPartitions) -> dict[str, int]:
