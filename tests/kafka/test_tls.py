@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import ConfigError
+from headrace.kafka import clients
 from headrace.kafka.tls import tls_settings
 
 SSL = {"security.protocol": "SSL"}
@@ -35,6 +36,14 @@ def test_pem_texts():
 def test_an_empty_algorithm_switches_the_host_name_check_off():
     found = tls_settings({**SSL, "ssl.endpoint.identification.algorithm": ""})
     assert found["ssl.endpoint.identification.algorithm"] == "none"
+
+
+def test_cipher_suites_have_openssls_names_and_are_taken():
+    suites = "TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+    given = {**SSL, "ssl.cipher.suites": suites}
+    assert tls_settings(given)["ssl.cipher.suites"] == "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305"
+    clients.producer(given)
+    assert "ssl.cipher.suites" not in tls_settings({**SSL, "ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"})
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])

@@ -34,12 +34,17 @@ def set_versions(context: ssl.SSLContext, props: Mapping[str, str]) -> None:
         raise ConfigError.invalid("ssl.enabled.protocols", ",".join(names), "there are TLSv1.2 and TLSv1.3")
     context.minimum_version = min(_PROTOCOLS[name] for name in names)
     context.maximum_version = max(_PROTOCOLS[name] for name in names)
-    suites = [suite for suite in comma_separated(props.get("ssl.cipher.suites", "")) if "_WITH_" in suite]
-    if suites:  # those of TLS 1.3 have no "WITH", and are OpenSSL's own choice
+    suites = openssl_suites(props)
+    if suites:
         try:
-            context.set_ciphers(":".join(map(openssl_name, suites)))
+            context.set_ciphers(":".join(suites))
         except ssl.SSLError:
-            raise ConfigError.invalid("ssl.cipher.suites", ",".join(suites), "OpenSSL knows none of these") from None
+            raise ConfigError.invalid("ssl.cipher.suites", props["ssl.cipher.suites"], "OpenSSL knows none of these") from None
+
+
+def openssl_suites(props: Mapping[str, str]) -> list[str]:
+    """OpenSSL's names of the suites of TLS 1.2 in `ssl.cipher.suites`: it always offers those of 1.3, which have no "WITH"."""
+    return [openssl_name(suite) for suite in comma_separated(props.get("ssl.cipher.suites", "")) if "_WITH_" in suite]
 
 
 def openssl_name(suite: str) -> str:

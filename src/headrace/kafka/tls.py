@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from headrace.config.client_options import client_value
 from headrace.jvm.key_stores import location, store_pem, store_type
+from headrace.kafka.ssl_context import openssl_suites
 
 
 def tls_settings(props: Mapping[str, str]) -> dict[str, str]:
@@ -16,7 +17,13 @@ def tls_settings(props: Mapping[str, str]) -> dict[str, str]:
     """
     if "SSL" not in props.get("security.protocol", "").strip().upper().split("_"):
         return {}
-    return {**_trust(props), **_key(props), **_host_name_check(props)}
+    suites = openssl_suites(props)
+    return {
+        **_trust(props),
+        **_key(props),
+        **_host_name_check(props),
+        **({"ssl.cipher.suites": ":".join(suites)} if suites else {}),
+    }
 
 
 def _trust(props: Mapping[str, str]) -> dict[str, str]:
