@@ -98,3 +98,4 @@ def test_any_other_error_of_a_sink_ends_its_task(cluster: Cluster, sink: Make, t
     )
     assert "the table is read only" in trace
     assert one.offsets() == {}
+    one.await_topics(topic)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,7 @@ class SinkDelivery:
             self._retry(lambda: self._task.put(batch), covered)
         except Exception as e:
             failures += failed_at(e) is not None
+            self._record_active_of_failed(e, incoming, covered)
             ended = self._error_to_raise(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
@@ -204,6 +206,17 @@ class SinkDelivery:
             if isinstance(error, RetriableError):
                 raise error from error.__cause__
             log.error(str(error))
+
+    def _record_active_of_failed(self, error: Exception, incoming: DataFrame, covered: SinkBatchRange) -> None:
+        """Record the topics of a batch that the sink did not take; of a failed record, once the converters have read it."""
+        record = failed_at(error)
+        if record is None and not failure.is_retriable(error):
+            with suppress(Exception):  # if Spark cannot tell any more, the error of the sink says why
+                self._record_active(incoming, covered)
+        elif record is not None and not record.step.startswith("input."):
+            topic = record.origin.get("topic")
+            if topic and not self._ports.is_active(topic):
+                self._ports.record_active(topic)
 
     def _record_active(self, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """Record topics as active once a record was consumed (KIP-558); offsets alone may be transaction markers."""
