@@ -44,7 +44,7 @@ def test_a_rebalance_removes_statuses_of_removed_parts(
     config = StandaloneConfig(
         {"key.converter": JSON, "value.converter": JSON, "offset.storage.file.filename": str(tmp_path / "offsets")}
     )
-    stores, group = memory_stores(config), Group()
+    stores, group = memory_stores(config.offset_file), Group()
     worker = Worker(config, stores.offsets, stores.status, lambda: pytest.fail("Spark"), lambda: lambda: None)
     herder = Herder(worker, stores, HERE, "cluster", group)
     herder.start()

@@ -29,7 +29,7 @@ class Worker:
         listener = GroupListener(lambda _place: self.placed.set(), lambda _place: None, lambda _error: None)
         self.membership = Membership(self.props, GroupSettings(topic, topic, name, 60_000, 500, 60_000), listener)
         self.writes = GroupTransactions(self.props, f"{topic}-{name}", topic)
-        self.membership.join()
+        self.membership.join(1)
         assert self.placed.wait(60)
 
     def close(self) -> None:
