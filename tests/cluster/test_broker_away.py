@@ -8,12 +8,12 @@ import pytest
 
 from headrace.background import in_background
 from headrace.cluster import config_store
-from headrace.cluster.config_store import FAILED_WRITE, ConfigStore
+from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.status_records import Status
 from headrace.cluster.status_store import StatusStore
 from headrace.embedded import Broker
-from headrace.errors import ConnectError, RetriableError, trace
+from headrace.errors import ConnectError, RetriableError
 from tests.cluster.conftest import Logs
 
 
@@ -38,11 +38,7 @@ def test_while_the_broker_is_away_configs_and_offsets_are_refused_and_states_arr
         patient = in_background(lambda: offsets.put("patient", [({"p": 1}, {"o": 1})], timeout_s=180), "patient")
         with pytest.raises(ConnectError) as raised:
             configs.put_connector("c", {})
-        assert str(raised.value) == FAILED_WRITE
-        assert (
-            "Caused by: org.apache.kafka.connect.errors.ConnectException: Error writing connector configuration to Kafka"
-            in trace(raised.value)
-        )
+        assert str(raised.value) == "Error writing connector configuration to Kafka"
         with pytest.raises(RetriableError, match="Failed to store the source offsets of connector c: "):
             offsets.put("c", [({"p": 1}, {"o": 2})], timeout_s=1)
         with pytest.raises(RetriableError):

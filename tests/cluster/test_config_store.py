@@ -132,15 +132,25 @@ def test_with_a_fenced_writer_the_leader_writes_in_transactions(logs):
         assert store.snapshot().target_state("c") is TargetState.PAUSED
 
 
-def test_a_read_committed_store_reads_its_own_transactions_back(logs):
+@pytest.mark.parametrize("leader, words", [(False, "^Error writing connector configuration to Kafka$"), (True, FAILED_WRITE)])
+def test_a_read_committed_store_reads_its_own_transactions_back(logs, leader, words):
     topic = logs(1)
     committed = {**topic.props, "isolation.level": "read_committed"}
     store = ConfigStore(
         lambda on_record: CompactedLog(topic.topic, topic.props, committed, on_record),
         TransactionalWriter(topic.topic, topic.props, topic.topic),
+        transactional_leader=leader,
     )
     topic.open(store)
     store.claim_write_privileges()
     for number in range(5):
         store.put_connector("c", {"n": str(number)})
         assert store.snapshot().connectors["c"] == {"n": str(number)}
+
+    # A configuration that no broker takes is refused as a whole, and stops nobody else's.
+    with pytest.raises(ConnectError, match=words):
+        store.put_connector("large", {"x": "y" * 1_100_000}, target_state="STOPPED")
+    assert store.may_write()
+    store.put_connector("large enough", {"x": "y" * 1_040_000})
+    assert sorted(store.snapshot().connectors) == ["c", "large enough"]
+    assert not store.snapshot().targets

@@ -55,11 +55,21 @@ class ConfigStore:
     takes more than 30 s raises ConnectError in Connect's words; its records may be in the topic nevertheless.
     """
 
-    def __init__(self, make_log: LogFactory, fenced: TransactionalWriter | None = None, topic: str = "") -> None:
-        """fenced: transactional writer of the leader's records; without it there are no transactions."""
+    def __init__(
+        self,
+        make_log: LogFactory,
+        fenced: TransactionalWriter | None = None,
+        topic: str = "",
+        *,
+        transactional_leader: bool = False,
+    ) -> None:
+        """fenced: transactional writer of the leader's records; without it there are no transactions. transactional_leader:
+        whether Kafka Connect's leader would have one, too, which decides over the words for a write that fails.
+        """
         self._state = ClusterState()
         self._fenced = fenced
         self._topic = topic
+        self._transactional_leader = transactional_leader
         self._listeners: list[Listener] = []
         self._started = False
         self._log = make_log(self._apply)
@@ -109,7 +119,8 @@ class ConfigStore:
     def remove_connector(self, name: str) -> None:
         """Delete a connector: its configuration and its target state."""
         log.debug("Removing connector configuration for connector '%s'", name)
-        self._write("connector configuration", [ConnectorConfigRecord(name, None), TargetStateChange(name, None)])
+        tombstones = [ConnectorConfigRecord(name, None), TargetStateChange(name, None)]
+        self._write("connector configuration", tombstones, failed="Error removing connector configuration from Kafka")
 
     def put_task_configs(self, *connectors: tuple[str, Sequence[Mapping[str, Any]]]) -> None:
         """Write the complete sets of task configurations of connectors: each one, then the commit that makes a set valid.
@@ -146,7 +157,8 @@ class ConfigStore:
         self._write("logger level", [LoggerLevel(namespace, level)], privileged=False)
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _write(self, content: str, entries: Iterable[ConfigRecord], *, privileged: bool = True) -> None:
+    def _write(self, content: str, entries: Iterable[ConfigRecord], *, privileged: bool = True, failed: str = "") -> None:
+        """failed: Kafka Connect's sentence where it is not that `content` could not be written."""
         encoded = [records.encode(record) for record in entries]
         try:
             if self._fenced and privileged:
@@ -157,7 +169,10 @@ class ConfigStore:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:
             log.error("Failed to write %s to Kafka: %s", content, error)
-            raise ConnectError(FAILED_WRITE) from _connect_error(f"Error writing {content} to Kafka", error)
+            sentence = failed or f"Error writing {content} to Kafka"
+            if self._transactional_leader and privileged:
+                raise ConnectError(FAILED_WRITE) from _connect_error(sentence, error)
+            raise ConnectError(sentence) from error
 
     def _apply(self, record: LogRecord) -> None:
         decoded = records.decode(record.key, record.value)

@@ -153,7 +153,12 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
     offsets = KafkaOffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
     make_events = partial(_event_log, config=config, props=props, admin=admin)
     return WorkerStores(
-        config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
+        config=ConfigStore(
+            make_log("config", committed=True),
+            fenced,
+            topics["config"].name,
+            transactional_leader=config.transactional_leader_enabled,
+        ),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),

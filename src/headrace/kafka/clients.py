@@ -27,7 +27,7 @@ Client = TypeVar("Client")
 
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {  # where the Java clients' defaults differ from librdkafka's
     CONSUMER: {"isolation.level": "read_uncommitted"},
-    PRODUCER: {"partitioner": "murmur2_random", "delivery.timeout.ms": "120000"},
+    PRODUCER: {"partitioner": "murmur2_random", "delivery.timeout.ms": "120000", "message.max.bytes": "1048576"},
     ADMIN: {},
 }
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

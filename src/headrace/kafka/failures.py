@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.errors import ConnectError, RetriableError
 
 REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+TOO_LARGE = "MESSAGE_TOO_LARGE"
 _MOST_REPLICAS = 10_000  # of librdkafka
 
 _RENAMED = {  # librdkafka's name -> Kafka's

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Producer
 
 from headrace.errors import ConnectError
 from headrace.kafka import clients
-from headrace.kafka.failures import failure
+from headrace.kafka.failures import TOO_LARGE, failure
 from headrace.kafka.plain_writer import DeliveryReports, PlainWriter
 
 Entry = tuple[bytes, bytes | None]
@@ -60,7 +60,8 @@ class TransactionalWriter:
         """Write records in one transaction; without transactions, one after the other.
 
         Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError: then the write privileges are
-        lost.
+        lost; and KafkaFailure for a record that is too large, which says nothing about them: they are kept, and nothing is
+        written.
         """
         with self._lock:
             producer = self._producer
@@ -72,8 +73,11 @@ class TransactionalWriter:
                 assert producer is not None
                 return self._transaction(producer, entries, timeout_s)
             except KafkaException as error:
+                problem = failure(error)
+                if problem.code == TOO_LARGE and (producer is None or _abort(producer, timeout_s)):
+                    raise problem from None
                 self._relinquish()
-                raise PrivilegedWriteError("Failed to perform fencable send to config topic") from failure(error)
+                raise PrivilegedWriteError("Failed to perform fencable send to config topic") from problem
 
     def stop(self) -> None:
         """Give up the write privileges."""
@@ -104,3 +108,12 @@ class TransactionalWriter:
         producer, self._producer = self._producer, None
         if producer is not None:
             clients.purge(producer)
+
+
+def _abort(producer: Producer, timeout_s: float) -> bool:
+    """Abort the open transaction; returns whether the producer can begin another one."""
+    try:
+        producer.abort_transaction(timeout_s)
+    except KafkaException:
+        return False
+    return True

@@ -230,6 +230,11 @@ class DistributedConfig(WorkerConfig):
         return self.exactly_once_source_support.lower() == "enabled"
 
     @property
+    def transactional_leader_enabled(self) -> bool:
+        """Whether the leader of a group of Kafka Connect would write in transactions."""
+        return self.exactly_once_source_support.lower() in ("enabled", "preparing")
+
+    @property
     def worker_group(self) -> str | None:
         """`group.id`; a standalone worker has none."""
         return self.group_id
