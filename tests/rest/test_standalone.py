@@ -82,6 +82,12 @@ def test_a_configuration_is_patched_and_replaced(call: Client, stopped: str) -> 
     assert call("GET", "/connectors/s/config").json == {**SOURCE, "name": "s"}
 
 
+def test_a_patch_removes_the_nulls_that_it_names_alone(call: Client, stopped: str) -> None:
+    assert call("PUT", "/connectors/s/config", {**SOURCE, "topic": None, "batch.size": None}).status == 200
+    patched = call("PATCH", "/connectors/s/config", {"added": "1", "batch.size": None})
+    assert (patched.status, patched.json.get("config")) == (200, {**SOURCE, "topic": None, "added": "1", "name": "s"})
+
+
 def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stopped: str) -> None:
     offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": 7}}]
     assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200

@@ -202,7 +202,8 @@ class Herder:
         self.leader.require()
         with self.leader.changing:
             merged = {**self._config(name), **patch}
-            return self.put_config(name, {k: v for k, v in merged.items() if v is not None})[1]
+            removed = {key for key, value in patch.items() if value is None}  # a null that was there before stays
+            return self.put_config(name, {k: v for k, v in merged.items() if k not in removed})[1]
 
     def _put(self, name: str, config: Mapping[str, Any], target: str | None) -> None:
         self._stores.config.put_connector(name, config, target)
