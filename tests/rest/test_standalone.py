@@ -88,6 +88,16 @@ def test_a_patch_removes_the_nulls_that_it_names_alone(call: Client, stopped: st
     assert (patched.status, patched.json.get("config")) == (200, {**SOURCE, "topic": None, "added": "1", "name": "s"})
 
 
+def test_a_bad_configuration_is_refused_by_the_worker_that_is_asked_before_it_looks_for_the_leader(
+    call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StandaloneGroup, "leads", lambda _group: False)
+    for config, status in (({"connector.class": "FileStreamSource"}, 400), (SOURCE, 409)):
+        assert call("POST", "/connectors?forward=false", {"name": "x", "config": config}).status == status
+        assert call("PUT", "/connectors/x/config?forward=false", config).status == status
+        assert call("PATCH", "/connectors/x/config?forward=false", config).status == 409
+
+
 def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stopped: str) -> None:
     offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": 7}}]
     assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200

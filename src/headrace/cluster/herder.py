@@ -179,8 +179,8 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- changing
     def create(self, name: str, config: Mapping[str, Any], initial_state: str | None = None) -> ConnectorInfo:
         """Create a connector. Raises BadRequestError for a bad configuration, AlreadyExistsError if the name is taken."""
-        self.leader.require()
         validation.check(config, self.config)
+        self.leader.require()
         with self.leader.changing:
             if name in self._stores.config.snapshot().connectors:
                 raise AlreadyExistsError(f"Connector {name} already exists")
@@ -189,8 +189,8 @@ class Herder:
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
         """Create or replace a connector; returns whether it is new, and its info. Raises BadRequestError."""
-        self.leader.require()
         validation.check(config, self.config)
+        self.leader.require()
         with self.leader.changing:
             created = name not in self._stores.config.snapshot().connectors
             before = [] if created else self.info(name).tasks
