@@ -291,6 +291,14 @@ class TestExactlyOnce:
         found = validation.errors(self.REQUIRED | {"bucket": bucket}, worker(exactly_once_source_support="enabled"))
         assert [e[: len(sentence)] for e in found] == [sentence]
 
+    def test_a_source_of_files_reads_its_options_first(self, worker):
+        unread = "An unexpected error occurred during validation: Missing required configuration "
+        source = {"connector.class": "FileStreamSource", "name": "f", "exactly.once.support": "required"}
+        for file in ({}, {"file": "f"}):
+            assert errors_of("exactly.once.support", source | file, worker(exactly_once_source_support="enabled")) == [
+                unread + '"topic" which has no default value.'
+            ]
+
     def test_a_connector_that_can_do_it_is_valid(self, worker):
         assert validation.errors(self.REQUIRED | {"bucket": "sealed"}, worker(exactly_once_source_support="enabled")) == []
 

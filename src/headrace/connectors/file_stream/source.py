@@ -170,7 +170,11 @@ class FileStreamSourceConnector(SourceConnector):
 
     @classmethod
     def exactly_once_support(cls, config: Props) -> bool:
-        """Whether each line can be delivered exactly once: from a file, not from the standard input, whose end is not stored."""
+        """Whether each line can be delivered exactly once: from a file, not from the standard input, whose end is not stored.
+
+        Raises ConfigError for options that are wrong.
+        """
+        FileStreamSourceConfig(config)
         return _has_file(config)
 
     @classmethod
