@@ -37,6 +37,9 @@ def test_numbers_may_be_texts() -> None:
     ({"kafka_topic": "t", "kafka_partition": 2**31}, None, "partition value in the provided offsets: '2147483648'"),
     (GOOD, {"kafka_offset": 2**63}, "offset value in the provided offsets: '9223372036854775808'"),
     (GOOD, {"kafka_offset": True}, "offset value in the provided offsets: 'true'"),
+    (GOOD, {"kafka_offset": {"a": [1, None]}}, r"offset value in the provided offsets: '{a=\[1, null\]}'"),
+    (GOOD, {"kafka_offset": 1e20}, "offset value in the provided offsets: '1.0E20'"),
+    ({"kafka_topic": "t", "kafka_partition": ["x", None]}, None, r"partition value in the provided offsets: '\[x, null\]'"),
 ])  # fmt: skip
 def test_what_is_no_offset_is_refused_in_kafkas_words(partition: Any, offset: Any, sentence: str) -> None:
     with pytest.raises(BadRequestError, match=sentence):

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message
+from headrace.config import java_text
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConnectError
@@ -126,7 +127,7 @@ def _partition(partition: Any) -> Partition:
         raise BadRequestError("Kafka topic names must be valid strings and may not be null")
     if number is None:
         raise BadRequestError("Kafka partitions must be valid numbers and may not be null")
-    return _text(topic), _integer(number, "partition", "Partition", bits=32)
+    return java_text(topic), _integer(number, "partition", "Partition", bits=32)
 
 
 def _offset(offset: Any) -> int | None:
@@ -138,15 +139,10 @@ def _offset(offset: Any) -> int | None:
 
 
 def _integer(value: Any, field: str, title: str, bits: int) -> int:
-    text = _text(value)
+    text = java_text(value)
     if re.fullmatch(r"[+-]?[0-9]+", text) and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):  # as Java parses them
         return int(text)
     raise BadRequestError(
         f"Failed to parse the following Kafka {field} value in the provided offsets: '{text}'. {title} values for "
         "sink connectors need to be integers."
     )
-
-
-def _text(value: Any) -> str:
-    """Java's `String.valueOf` of a parsed JSON value."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
