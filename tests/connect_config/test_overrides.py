@@ -37,3 +37,14 @@ def test_values_are_read_as_the_client_would():
     assert [(value.name, value.value) for value in values] == [("max.poll.records", 5)]
     with pytest.raises(ConfigError, match=r"Invalid value x for configuration max\.poll\.records: Not a number of type INT"):
         overrides.validate({"consumer.override.max.poll.records": "x"}, "consumer", overrides.policy("All"))
+
+
+@pytest.mark.parametrize("option", ["partitioner.class", "key.serializer", "sasl.login.class"])
+def test_a_class_that_cannot_exist_is_an_error_and_that_of_a_user_may(option):
+    for name in ("java.lang.String", "org.apache.kafka.clients.producer.RoundRobinPartitioner", "com.example.Mine"):
+        (value,) = overrides.validate({f"producer.override.{option}": f" {name} "}, "producer", overrides.policy("All"))
+        assert value.value == name
+    for name in ("NoSuch", "org.apache.kafka.NoSuch", "java.lang.NoSuch"):
+        with pytest.raises(ConfigError) as refused:
+            overrides.validate({f"producer.override.{option}": name}, "producer", overrides.policy("All"))
+        assert str(refused.value) == f"Invalid value {name} for configuration {option}: Class {name} could not be found."

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from headrace.config.definition import ConfigDef
+from headrace.config.java_classes import missing
 from headrace.config.option import Option
 from headrace.config.types import REQUIRED, Importance, Type
 from headrace.config.validators import ValidList
@@ -36,4 +37,9 @@ def _option(name: str, kind: str, default: str, importance: str) -> Option:
     value = REQUIRED if default == "REQUIRED" else None if default == "null" else default
     doc = "A setting of Kafka's clients; see the documentation of Kafka."
     lists = ValidList(empty_ok=value is not REQUIRED) if kind == Type.LIST else None  # KIP-1161
-    return Option(name, Type(kind), value, lists, Importance(importance), doc)
+    resolve = _unless_missing if kind == Type.CLASS else None
+    return Option(name, Type(kind), value, lists, Importance(importance), doc, resolve=resolve)
+
+
+def _unless_missing(name: str) -> str | None:
+    return None if missing(name) else name

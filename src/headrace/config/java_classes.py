@@ -1,0 +1,34 @@
+"""Classes that are there in every worker of Kafka Connect, whatever is installed: those of Java and of Kafka 4.3.
+
+Kafka Connect loads any class that a configuration names, and then says what it is not. headrace has no Java classes to load; it
+knows these by name. `java_classes.tsv` has a line for each package; inner classes, and packages that nobody would name in a
+configuration, are left out.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+_NOT_OF_USERS = ("java.", "org.apache.kafka.")
+
+
+def java_class(name: str) -> Literal["class", "interface"] | None:
+    """What Java calls the class of this full name; None if it is not among those known."""
+    package, _, simple = name.rpartition(".")
+    names = _packages().get(package, frozenset())
+    return "class" if simple in names else "interface" if f"{simple}/" in names else None
+
+
+def missing(name: str) -> bool:
+    """Whether no jar of a user has a class of this full name: it is in no package, or in one of Java or Kafka that lacks it."""
+    if java_class(name) is not None or "$" in name:
+        return False
+    return "." not in name or name.startswith(_NOT_OF_USERS)
+
+
+@cache
+def _packages() -> dict[str, frozenset[str]]:
+    rows = (files("headrace.config") / "java_classes.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return {package: frozenset(names.split(" ")) for package, _, names in (row.partition("\t") for row in rows)}
