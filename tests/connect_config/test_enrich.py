@@ -108,13 +108,46 @@ def test_an_alias_given_twice_is_reported_once_and_defined_once():
 
 @pytest.mark.parametrize(("key", "name"), [("transforms", "Shout"), ("transforms", "test.Shout"), ("predicates", "test.IsLoud")])
 @pytest.mark.parametrize("spaces", [" {}", "{} ", "\t{}\n"])
-def test_a_type_with_spaces_around_it_is_no_class(key, name, spaces):
+def test_a_type_with_spaces_around_it_is_a_class_without_options(key, name, spaces):
     text = spaces.format(name)
-    refusal = f"Invalid value {text} for configuration {key}.a.type: Class {text} could not be found."
-    assert refusal in values(**{key: "a", f"{key}_a_type": text})[f"{key}.a.type"].errors
+    found = values(**{key: "a", f"{key}_a_type": text})
+    assert not found[f"{key}.a.type"].errors
+    assert found[f"{key}.a.plugin.version"].value is None
+    assert [name for name in found if name.startswith(f"{key}.a.")] == [f"{key}.a.type", f"{key}.a.plugin.version"]
+    interface = "Transformation" if key == "transforms" else "Predicate"
     with pytest.raises(ConfigError) as started:
         chain_definition({key: "a", f"{key}.a.type": text})
-    assert str(started.value) == refusal
+    assert str(started.value) == (
+        f"Invalid value {text} for configuration {key}.a.type: Error getting config definition from {interface}: {text}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("java.lang.String", "Class class {} does not implement the {} interface"),
+        ("java.util.Map", "Class interface {} does not implement the {} interface"),
+        ("org.apache.kafka.common.serialization.StringSerializer", "Class class {} does not implement the {} interface"),
+        ("org.apache.kafka.connect.sink.SinkTask", "Class class {} does not implement the {} interface"),
+        ("org.apache.kafka.connect.transforms.Transformation", "This class is abstract and cannot be created."),
+        ("org.apache.kafka.connect.transforms.predicates.Predicate", "This class is abstract and cannot be created."),
+        ("org.apache.kafka.connect.storage.Converter", "This class is abstract and cannot be created."),
+        ("org.apache.kafka.connect.converters.NumberConverter", "This class is abstract and cannot be created."),
+        ("java.lang.NoSuch", "Invalid value {0} for configuration {2}: Class {0} could not be found."),
+    ],
+)
+def test_a_class_of_java_that_is_no_plugin_is_there_but_cannot_be_used(name, sentence):
+    for option, interface in (
+        ("transforms.a.type", "Transformation"), ("predicates.a.type", "Predicate"),
+        ("value.converter", "Converter"), ("header.converter", "HeaderConverter"),
+    ):  # fmt: skip
+        text = sentence
+        if "abstract" in text and not (name.endswith(f".{interface}") or ("Number" in name and "Converter" in interface)):
+            text = f"Class {'class' if 'Number' in name else 'interface'} {{}} does not implement the {{}} interface"
+        given = {option.partition(".")[0]: "a"} if option.endswith("type") else {}
+        found = values(**given, **{option: name})[option]
+        assert found.errors == [text.format(name, interface, option)]
+        assert found.value == (None if "could not be found" in text else name)
 
 
 def test_a_converter_with_spaces_around_it_is_one():

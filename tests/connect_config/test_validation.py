@@ -219,6 +219,12 @@ class TestConverters:
         shown = {e["value"]["name"]: e["value"]["visible"] for e in body["configs"]}
         assert (shown["value.converter.plugin.version"], shown["key.converter.plugin.version"]) == (False, True)
 
+    @pytest.mark.parametrize("key", ["key.converter", "value.converter", "header.converter"])
+    def test_a_converter_with_spaces_around_it_cannot_be_loaded(self, key, worker):
+        for name in (" StringConverter", "org.apache.kafka.connect.storage.StringConverter\n"):
+            assert errors_of(key, WELL | {key: name}, worker()) == [f"Failed to load class {name}: {name}"]
+            assert len(validation.errors(WELL | {key: name}, worker())) == 1
+
     def test_the_workers_own_converter_is_not_checked_again(self, worker):
         props = WELL | {"value.converter.schemas.enable": "x"}
         assert validation.errors(props, worker(value_converter="JsonConverter")) == []

@@ -13,6 +13,7 @@ from typing import Any
 from headrace import plugins
 from headrace.config import ConfigDef, ConfigValue, Importance, Option, Recommender, Type, Width, parse_list
 from headrace.config.answered import AnsweredOption
+from headrace.config.java_classes import java_class
 from headrace.config.prefixes import under
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
@@ -30,16 +31,19 @@ VERSION = "connector.plugin.version"
 
 @dataclass(frozen=True)
 class PluginOption:
-    """A place in a configuration that names a class: its kinds, and Kafka's name of the interface."""
+    """A place in a configuration that names a class: its kinds, Kafka's name of the interface, and what is abstract of it."""
 
     kinds: tuple[Kind, ...]
     interface: str
+    abstract: tuple[str, ...] = ()
 
 
-CONVERTER = PluginOption((Kind.CONVERTER,), "Converter")
-HEADER_CONVERTER = PluginOption((Kind.HEADER_CONVERTER,), "HeaderConverter")
-TRANSFORMATION = PluginOption((Kind.TRANSFORMATION,), "Transformation")
-PREDICATE = PluginOption((Kind.PREDICATE,), "Predicate")
+_CONNECT = "org.apache.kafka.connect"
+_NUMBERS = f"{_CONNECT}.converters.NumberConverter"
+CONVERTER = PluginOption((Kind.CONVERTER,), "Converter", (f"{_CONNECT}.storage.Converter", _NUMBERS))
+HEADER_CONVERTER = PluginOption((Kind.HEADER_CONVERTER,), "HeaderConverter", (f"{_CONNECT}.storage.HeaderConverter", _NUMBERS))
+TRANSFORMATION = PluginOption((Kind.TRANSFORMATION,), "Transformation", (f"{_CONNECT}.transforms.Transformation",))
+PREDICATE = PluginOption((Kind.PREDICATE,), "Predicate", (f"{_CONNECT}.transforms.predicates.Predicate",))
 CHAIN = {"transforms": TRANSFORMATION, "predicates": PREDICATE}
 CHAIN_OF = {Kind.TRANSFORMATION: "transforms", Kind.PREDICATE: "predicates"}
 CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
@@ -93,7 +97,9 @@ def chain_definition(props: Props) -> ConfigDef:
         add_aliases(definition, key, slot, props, location_of_connector(props))
         for alias in aliases(key, props):
             option = definition.options[f"{key}.{alias}.type"]
-            _no_spaces(option.name, props)
+            if _padded(option.name, props):
+                text = props[option.name]
+                raise invalid(option.name, text, f"Error getting config definition from {slot.interface}: {text}")
             name = option.read(props.get(option.name))
             if name is None:
                 raise invalid(option.name, None, f"Not a {slot.interface}")
@@ -117,12 +123,12 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
     """
     for alias in aliases(key, props):
         prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
-        cls = find(str(props.get(prefix + "type") or ""), slot)
+        cls = find(trim(str(props.get(prefix + "type") or "")), slot)
         cls = None if cls is None else with_version(cls, None, beside)
         for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
         cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"), beside)
-        if cls is not None:
+        if cls is not None and not _padded(prefix + "type", props):
             options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
             embed(definition, options, prefix, group, first_order=2)
     return definition
@@ -223,7 +229,7 @@ def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
         if plugins.meant_by(name):
             return name
         cls = find(name, slot) or find(name, PluginOption(tuple(Kind), ""))
-        if cls is None and slot in CHAIN.values() and plugins.dotted(name):
+        if cls is None and (java_class(name) or (slot in CHAIN.values() and plugins.dotted(name))):
             return name
         return None if cls is None else cls.plugin_name
 
@@ -232,20 +238,20 @@ def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
 
 def _implements(slot: PluginOption) -> Lambda:
     def check(_name: str, value: str | None) -> None:
-        if value is not None and plugins.meant_by(value):
-            meant = ", ".join(plugins.meant_by(value))
-            raise ConfigError(f"This class is abstract and cannot be created. Did you mean {meant}?")
+        if value in slot.abstract:
+            raise ConfigError("This class is abstract and cannot be created.")
+        if value is not None and (meant := [name for name in plugins.meant_by(value) if find(name, slot)]):
+            raise ConfigError(f"This class is abstract and cannot be created. Did you mean {', '.join(meant)}?")
         if value is not None and find(value, slot) is None:
-            raise ConfigError(f"Class class {value} does not implement the {slot.interface} interface")
+            raise ConfigError(f"Class {java_class(value) or 'class'} {value} does not implement the {slot.interface} interface")
 
     return Lambda(check, f"a class that implements {slot.interface}")
 
 
-def _no_spaces(name: str, props: Props) -> None:
-    """Kafka Connect looks for the class of a stage by exactly the name that is given, though other values may have spaces."""
-    name_of_class = str(props.get(name) or "")
-    if name_of_class != trim(name_of_class):
-        raise ConfigError.invalid(name, name_of_class, f"Class {name_of_class} could not be found.")
+def _padded(name: str, props: Props) -> bool:
+    """Whether the name of a class has white space around it: Kafka Connect finds the class, but not its options."""
+    text = str(props.get(name) or "")
+    return text != trim(text)
 
 
 def _installed(slot: PluginOption) -> Recommender:
@@ -276,7 +282,7 @@ def _type_options(
     alias: str, prefix: str, group: str, slot: PluginOption, cls: type[Any] | None, props: Props
 ) -> tuple[Option, Option]:
     fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
-    version = None if cls is None else str(cls.version)
+    version = None if cls is None or _padded(prefix + "type", props) else str(cls.version)
     interface = slot.interface
     return (
         Option(
@@ -313,7 +319,6 @@ def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
                 f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
                 "defining a predicate to be negated."
             )
-        _no_spaces(name, props)
         implements(name, value)
         cls = find(value or "", slot)
         if cls is not None:

@@ -17,6 +17,7 @@ from headrace.config import ConfigDef, ConfigValue, Option, java_text
 from headrace.config.client_options import client_definition
 from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
+from headrace.config.types import trim
 from headrace.connect_config import overrides, rules
 from headrace.connect_config.engine import ENGINE, IN_JAVA
 from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, converter_of
@@ -219,6 +220,9 @@ def _converter_options(
     for key in ("header.converter", "key.converter", "value.converter"):
         name = values[key].value
         if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
+            continue
+        if (text := str(props[key])) != trim(text):
+            values[key].errors.append(f"Failed to load class {text}: {text}")
             continue
         cls = converter_of(connector, name, CONVERTERS[key])
         if cls is None:
