@@ -14,8 +14,40 @@ def test_options_lists_the_methods_as_text_or_only_in_the_header(call: Client) -
     assert set(answer.text.split(", ")) == {"GET", "HEAD", "OPTIONS", "PATCH", "PUT"}
     assert answer.headers["content-type"] == "text/plain"
     answer = call("OPTIONS", "/connectors", headers={"Accept": "application/json"})
-    assert (answer.status, answer.text) == (200, "")
+    assert (answer.status, answer.text, answer.headers["content-type"]) == (200, "", "application/json")
     assert "POST" in answer.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "answered"),
+    [
+        ("text/html, application/json;v=1", "text/html"),
+        ("image/png;q=0.5, application/json;q=0.9", "application/json;q=0.9"),
+        ("text/plain;q=0.2, application/json", "application/json"),
+        ("image/png, text/plain;a=b", "text/plain"),
+        ("*/*;a=b", "text/plain"),
+        ("json", "json/*"),
+        ("text/*;q=0.5, image/png;q=0.5", "image/png;q=0.5"),
+    ],
+)
+def test_options_are_answered_in_the_type_that_the_client_prefers(call: Client, accept: str, answered: str) -> None:
+    answer = call("OPTIONS", "/connectors", headers={"Accept": accept})
+    assert (answer.status, answer.headers["content-type"]) == (200, answered)
+    assert bool(answer.text) == (answered == "text/plain")
+
+
+def test_the_parameters_of_the_accepted_type_come_back(call: Client) -> None:
+    asked = {"Accept": "application/json; charset=utf-8;q=0.5"}
+    for path in ("/connectors", "/connectors/x", "/"):
+        assert call("GET", path, headers=asked).headers["content-type"] == "application/json;charset=utf-8"
+    assert call("GET", "/connectors", headers={"Accept": "application/*;a=b"}).headers["content-type"] == "application/json"
+
+
+def test_headers_that_name_no_media_type_are_bad_requests(call: Client) -> None:
+    for method, path in (("GET", "/connectors"), ("OPTIONS", "/connectors"), ("GET", "/nosuch"), ("PATCH", "/connectors")):
+        assert call(method, path, headers={"Content-Type": "json"}).status == 400
+    assert call("GET", "/connectors", headers={"Accept": "application/"}).status == 400
+    assert call("GET", "/nosuch", headers={"Accept": "application/"}).status == 404
 
 
 def test_head_is_get_without_the_body(call: Client) -> None:
@@ -34,6 +66,8 @@ def test_a_body_needs_a_type_but_no_body_needs_none(call: Client) -> None:
     assert call("POST", "/connectors", raw="{}", headers={}).status == 415
     assert call("POST", "/connectors", raw="{}", headers={"Content-Type": "text/plain"}).status == 415
     assert call("PUT", "/connectors/x/pause").status == 404
+    assert call("PUT", "/connectors/x/pause", headers={"Content-Type": "*/*"}).status == 404
+    assert call("POST", "/connectors", raw="{}", headers={"Content-Type": "application/*"}).status == 415
 
 
 def test_a_path_that_may_be_misread_is_refused(call: Client) -> None:

@@ -1,20 +1,21 @@
 """The part of JAX-RS that comes before a handler, as ASGI middleware over FastAPI's routes.
 
-In this order: the path is decoded (400), no resource has it (404), OPTIONS and HEAD are answered for every resource,
-the method is not allowed (405, with `Allow`), the body's type is not JSON (415), the client does not take JSON (406).
+In this order: the path is decoded (400), the body's type is read (400), no resource has the path (404), OPTIONS and HEAD are
+answered for every resource, the method is not allowed (405, with `Allow`), the body's type is not JSON (415), the client does not
+take JSON (406). The parameters of the JSON that it takes come back with the answer's type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.rest import responses
-from headrace.rest.media_types import accepts, is_json
+from headrace.rest.media_types import JSON, MediaType, MediaTypeError, acceptable, content_type
 from headrace.rest.same_origin import of_page
 from headrace.rest.uri import BadUriError, decode_path, first_values
 
@@ -40,8 +41,13 @@ class JaxRs:
         except BadUriError as problem:
             return await _bad_uri(scope["method"], problem)(scope, receive, send)
         table = self._table = self._table or MethodTable(scope["app"].routes)  # all of them are there with the first request
-        if (refusal := _refuse(scope, table)) is not None:
+        try:
+            refusal = _refuse(scope, table)
+        except MediaTypeError:
+            refusal = responses.done(400)
+        if refusal is not None:
             return await refusal(scope, receive, send)
+        send = _typed(scope, send)
         if scope["method"] == "HEAD":
             return await self.app({**scope, "method": "GET"}, receive, _without_body(send))
         return await self.app(scope, receive, send)
@@ -68,29 +74,63 @@ def _place(path: str) -> tuple[int, str]:
 
 
 def _refuse(scope: Scope, table: MethodTable) -> Response | None:
+    """The answer to a request that no handler has to see. Raises MediaTypeError."""
     methods, headers = table.allowed(scope["path"]), Headers(scope=scope)
+    sent = [content_type(header) for header in headers.getlist("content-type")]
+    if len(sent) > 1:
+        raise MediaTypeError
     if not methods:
         return responses.http_error(404)
     allow = {"Allow": ",".join(sorted(methods))}
     if scope["method"] == "OPTIONS":
-        return _options(allow, headers)
+        return _options(allow, _accepted(headers))
     if scope["method"] not in methods:
         return responses.http_error(405, allow)
     if of_page(scope["path"]):  # forms in, HTML out
         return None
-    sent = headers.get("content-type")
-    if sent is not None and not is_json(sent) and scope["path"] not in _ANY_REQUEST_TYPE:
+    if sent and not _is_json(sent[0], headers) and scope["path"] not in _ANY_REQUEST_TYPE:
         return responses.http_error(415)
-    if scope["path"] in _TEXT_RESPONSES:
+    if scope["path"] in _TEXT_RESPONSES or any(each.includes(JSON) for each in _accepted(headers)):
         return None
-    return None if accepts(headers.get("accept")) else responses.http_error(406)
+    return responses.http_error(406)
 
 
-def _options(allow: dict[str, str], headers: Headers) -> Response:
-    if not accepts(headers.get("accept"), TEXT):
-        return Response(headers=allow)
+def _accepted(headers: Headers) -> list[MediaType]:
+    sent = headers.getlist("accept")
+    return acceptable(", ".join(sent) if sent else None)
+
+
+def _is_json(sent: MediaType, headers: Headers) -> bool:
+    """Whether a body is JSON by its type; a range with it will do where there is no body."""
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    return sent.includes(JSON) and not (sent.wildcards and has_body)
+
+
+def _options(allow: dict[str, str], accepted: list[MediaType]) -> Response:
+    best = accepted[0]
+    as_good = [each for each in accepted if (each.quality, each.wildcards) == (best.quality, best.wildcards)]
+    if not any(each.includes(TEXT) for each in as_good):
+        return Response(headers={**allow, "Content-Type": str(best)})
     text = allow["Allow"].replace(",", ", ")
     return Response(text, headers={**allow, "Content-Type": TEXT})
+
+
+def _typed(scope: Scope, send: Send) -> Send:
+    """Give JSON answers the parameters of the type that the client prefers."""
+    if of_page(scope["path"]) or scope["path"] in _TEXT_RESPONSES:
+        return send
+    best = next(each for each in _accepted(Headers(scope=scope)) if each.includes(JSON))
+    if best.wildcards or best.of_answer() == JSON:
+        return send
+
+    async def typed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message["headers"])
+            if headers.get("content-type") == JSON:
+                headers["content-type"] = best.of_answer()
+        await send(message)
+
+    return typed
 
 
 def _bad_uri(method: str, problem: BadUriError) -> Response:

@@ -1,34 +1,99 @@
-"""Content negotiation: every resource of Connect consumes and produces `application/json` only."""
+"""Content negotiation as Jersey does it: every resource of Connect consumes and produces `application/json` only."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 JSON = "application/json"
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_VALUE = rf'{_TOKEN}|"(?:[^"\\]|\\.)*"'
+_TYPE = re.compile(rf"\s*({_TOKEN})(?:/({_TOKEN}))?")
+_PARAMETER = re.compile(rf"\s*;\s*(?:({_TOKEN})=({_VALUE}))?")
+_ITEM = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*"?)*)(?:,|$)')
+_QUALITY = re.compile(r"0?\.[0-9]{1,3}|0\.?|1(\.0{0,3})?")
 
 
-def is_json(content_type: str) -> bool:
-    """Whether a `Content-Type` header names JSON; parameters and case do not matter."""
-    return content_type.partition(";")[0].strip().lower() == JSON
+class MediaTypeError(ValueError):
+    """A header names no media type: Jersey answers with 400."""
 
 
-def accepts(accept: str | None, media_type: str = JSON) -> bool:
-    """Whether an `Accept` header (None: not sent) allows an answer of this type; ranges with `q=0` do not count."""
-    if accept is None or not accept.strip():
-        return True
-    accepted = {media_type, media_type.partition("/")[0] + "/*", "*/*"}
-    return any(_range(item) in accepted for item in accept.split(","))
+@dataclass(frozen=True)
+class MediaType:
+    """A media type, or a range of them, with its parameters in order of their names; all names are in lower case."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Values have quotes only where they need them."""
+    quality: float = 1.0
+
+    @property
+    def wildcards(self) -> int:
+        """How many of its two parts are left open: it is a range if any is."""
+        return self.name.split("/").count("*")
+
+    def includes(self, name: str) -> bool:
+        """Whether this is the type of this name, or a range with it."""
+        kind, _, subtype = name.partition("/")
+        return self.name in (name, f"{kind}/*", f"*/{subtype}", "*/*")
+
+    def __str__(self) -> str:
+        return ";".join([self.name, *(f"{name}={value}" for name, value in self.parameters)])
+
+    def of_answer(self) -> str:
+        """The `Content-Type` of an answer of this type: without what ranks it, the character set in lower case."""
+        kept = [(n, v.lower() if n == "charset" else v) for n, v in self.parameters if n not in ("q", "qs")]
+        return str(MediaType(self.name, tuple(kept)))
 
 
-def _range(item: str) -> str | None:
-    name, *parameters = (part.strip().lower() for part in item.split(";"))
-    for parameter in parameters:
-        key, _, value = parameter.partition("=")
-        if key.strip() == "q" and not _positive(value):
-            return None
-    return "*/*" if name == "*" else name
+def content_type(header: str) -> MediaType:
+    """The type that a `Content-Type` header names. Raises MediaTypeError."""
+    found = _parse(header)
+    if "/" not in found.name:
+        raise MediaTypeError(header)
+    return found
 
 
-def _positive(text: str) -> bool:
-    try:
-        return float(text) > 0
-    except ValueError:
-        return False
+def acceptable(header: str | None) -> list[MediaType]:
+    """The types that an `Accept` header allows, the preferred ones first; every type without it. Raises MediaTypeError.
+
+    As in Jersey a quality of 0 excludes nothing.
+    """
+    if header is None or not header.strip():
+        return [MediaType("*/*")]
+    *items, _ = (item[1] for item in _ITEM.finditer(header))  # what is left at the end is empty, with or without a comma
+    return sorted(map(_range, items), key=lambda each: (-each.quality, each.wildcards))
+
+
+def _range(item: str) -> MediaType:
+    found = _parse(item)
+    quality = 1.0
+    for name, value in found.parameters:
+        if name == "q":
+            quality = _quality(value)
+    return MediaType(found.name if "/" in found.name else f"{found.name}/*", found.parameters, quality)
+
+
+def _parse(text: str) -> MediaType:
+    start = _TYPE.match(text)
+    if start is None:
+        raise MediaTypeError(text)
+    name, parameters, at = start[0].strip().lower(), {}, start.end()
+    while text[at:].strip():
+        found = _PARAMETER.match(text, at)
+        if found is None:
+            raise MediaTypeError(text)
+        if found[1]:
+            parameters[found[1].lower()] = _unquoted(found[2])
+        at = found.end()
+    return MediaType(name, tuple(sorted(parameters.items())))
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if value.startswith('"') and re.fullmatch(_TOKEN, value[1:-1]) else value
+
+
+def _quality(value: str) -> float:
+    if _QUALITY.fullmatch(value) is None:
+        raise MediaTypeError(value)
+    return float(value)
