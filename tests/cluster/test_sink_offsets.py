@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
 import pytest
 
 from headrace.cluster import sink_offsets
+from headrace.cluster.records import TargetState
 from headrace.cluster.sink_offsets import SinkOffsets, parse
-from headrace.errors import BadRequestError
+from headrace.cluster.state import ClusterState
+from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets
@@ -70,3 +73,20 @@ def test_the_lag_is_asked_for_through_one_client_and_no_consumer_stays(monkeypat
             offsets.lag(name, {"topics": "t"})
     assert admins[0]() is admins[1]() is not None
     assert len(closed) == 2
+
+
+def test_the_offsets_of_a_group_that_another_sink_consumes_in_are_left_alone() -> None:
+    worker = StandaloneConfig({"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": "o"})
+    shared_group = {"connector.class": "FileStreamSink", "topics": "t", "consumer.override.group.id": "mine"}
+    sinks = {"a": shared_group, "b": shared_group, "c": {**shared_group, "consumer.override.group.id": "own"}}
+    running = ClusterState(connectors=sinks, task_counts={"b": 1, "c": 1}, committed={"b": {0: {}}, "c": {0: {}}})
+    offsets = SinkOffsets(worker, lambda: None, lambda: running)  # type: ignore[arg-type]
+    sentence = "Failed to {0} consumer group offsets for connector a either because .* request to {0} its offsets"
+    with pytest.raises(ConnectError, match=sentence.format("alter")):
+        offsets.alter("a", shared_group, [(GOOD, {"kafka_offset": 1})])
+    with pytest.raises(ConnectError, match=sentence.format("reset")):
+        offsets.reset("a", shared_group)
+    stopped = replace(running, targets={"b": TargetState.STOPPED})
+    for name, state in (("a", stopped), ("c", running)):
+        offsets = SinkOffsets(worker, lambda: None, lambda state=state: state)  # type: ignore[arg-type,misc]
+        offsets._require_unused_group("alter", name, sinks[name])

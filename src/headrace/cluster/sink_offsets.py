@@ -8,10 +8,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message
+from headrace.cluster.records import TargetState
+from headrace.cluster.rest_bodies import connector_type
+from headrace.cluster.state import ClusterState
 from headrace.config import java_text
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
-from headrace.errors import BadRequestError, ConnectError
+from headrace.errors import BadRequestError, ConfigError, ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
@@ -26,14 +29,22 @@ if TYPE_CHECKING:
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
 _MAX_CLIENTS = 8
+_IN_USE = (
+    "Failed to {action} consumer group offsets for connector {name} either because its tasks haven't stopped completely yet or "
+    "the connector was resumed before the request to {action} its offsets could be successfully completed. If the connector is "
+    "in a stopped state, this operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need "
+    "to be restarted to get rid of the zombie sink tasks."
+)
 
 
 class SinkOffsets:
     """The offset requests of the REST API, for sink connectors."""
 
-    def __init__(self, worker: WorkerConfig, spark: Callable[[], SparkSession]) -> None:
-        """spark: the session of this process, whose JVM removes single offsets."""
-        self._worker, self._spark = worker, spark
+    def __init__(
+        self, worker: WorkerConfig, spark: Callable[[], SparkSession], cluster: Callable[[], ClusterState] = ClusterState
+    ) -> None:
+        """spark: the session of this process, whose JVM removes single offsets; cluster: the connectors there are."""
+        self._worker, self._spark, self._cluster = worker, spark, cluster
         self._recent_clients: list[Admin] = []  # most recently used: the page reads each sink's lag every 30 s
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
@@ -56,6 +67,7 @@ class SinkOffsets:
         """
         offsets = parse(changes)
         managed = self._validate_with_class(name, config, offsets)
+        self._require_unused_group("alter", name, config)
         try:
             self._write(name, config, offsets)
         except KafkaFailure as e:
@@ -64,14 +76,36 @@ class SinkOffsets:
 
     def reset(self, name: str, config: Config) -> str:
         """Delete the consumer group; returns the message. Raises ConnectError."""
+        self._require_unused_group("reset", name, config)
         admin, group = self._admin(name, config), group_of(name, config)
         try:
             committed = admin.committed(group)
-            managed = self._validate_with_class(name, config, dict.fromkeys(committed))
+        except KafkaFailure as e:
+            raise ConnectError(f"Failed to list offsets prior to resetting offsets for sink connector {name}") from e
+        managed = self._validate_with_class(name, config, dict.fromkeys(committed))
+        try:
             admin.delete_group(group)
         except KafkaFailure as e:
-            raise ConnectError(f"Failed to reset consumer group offsets for connector {name}") from e
+            raise ConnectError(f"Failed to reset consumer group offsets for sink connector {name}") from e
         return done_message("reset", managed)
+
+    def _require_unused_group(self, action: str, name: str, config: Config) -> None:
+        """Refuse what would take the offsets of another sink that has tasks: headrace's are no members of their group.
+
+        Raises ConnectError in the words that Kafka Connect has for a group with members.
+        """
+        state, group = self._cluster(), group_of(name, config)
+        for other, given in state.connectors.items():
+            if other == name or state.target_state(other) is TargetState.STOPPED or not state.task_configs(other):
+                continue
+            if connector_type(given) == "sink" and group_of(other, self._resolved(given)) == group:
+                raise ConnectError(_IN_USE.format(action=action, name=name))
+
+    def _resolved(self, config: Config) -> Config:
+        try:
+            return self._worker.resolver.resolve(config).props
+        except ConfigError:  # its tasks cannot start either
+            return config
 
     def _committed(self, name: str, config: Config) -> tuple[Admin, dict[Partition, int]]:
         admin, group = shared(self._client(name, config)), group_of(name, config)
