@@ -175,6 +175,15 @@ def test_a_task_that_was_removed_is_with_no_worker_of_the_group(
     assert call("POST", "/connectors/s/tasks/1/restart").message == "Unknown task: s-1"
 
 
+def test_a_restart_of_a_connector_without_a_status_is_written_nevertheless(
+    call: Client, stopped: str, stores: WorkerStores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(stores.status), "connector", lambda *_: None)  # as just after its creation
+    answer = call("POST", "/connectors/s/restart?includeTasks=true")
+    assert (answer.status, answer.message) == (404, "Status for connector s not found")
+    assert stores.config.snapshot().restart_requests["s"].include_tasks
+
+
 def test_a_restart_says_so_when_the_connector_cannot_be_started(call: Client) -> None:
     one_setting = {**SOURCE, "topic.creation.default.partitions": "1"}  # without the other one that is required
     assert call("POST", "/connectors", {"name": "f", "config": one_setting}).status == 201

@@ -256,9 +256,11 @@ class Herder:
             self._restart(name, Restart(connector=True))
             return None
         self.leader.require()
-        body = self.status(name)
-        plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
+        body = self.status(name) if self._stores.status.connector(name) else None  # before the restart changes it
         self._stores.config.put_restart_request(name, include_tasks, only_failed)
+        if body is None:
+            raise NotFoundError(f"Status for connector {name} not found")
+        plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
         return rest_bodies.restarting_body(body, plan)
 
     def _restart_parts(self, name: str) -> None:
