@@ -73,5 +73,6 @@ def test_off_lets_nothing_through(root: logging.Logger) -> None:
 def test_an_unknown_level_is_not_found() -> None:
     with pytest.raises(NotFoundError, match=r"^invalid log level 'LOUD'\.$"):
         parse_level("LOUD")
+    assert parse_level(" info\t") == "INFO"
     with pytest.raises(ConnectError, match=r"^Illegal null or empty Level name\.$"):
         parse_level("")

@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import Any
 
+from headrace.config.types import trim
 from headrace.errors import ConnectError, NotFoundError
 from headrace.rest import logs
 from headrace.runtime.logs import LEVELS
@@ -21,9 +22,10 @@ def parse_level(text: str) -> str:
     """
     if not text:
         raise ConnectError("Illegal null or empty Level name.")
-    if text.upper() not in LEVELS:
+    level = trim(text).upper()
+    if level not in LEVELS:
         raise NotFoundError(f"invalid log level '{text}'.")
-    return text.upper()
+    return level
 
 
 class LogLevels:
