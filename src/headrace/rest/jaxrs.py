@@ -103,7 +103,7 @@ def _accepted(headers: Headers) -> list[MediaType]:
 def _is_json(sent: MediaType, headers: Headers) -> bool:
     """Whether a body is JSON by its type; a range with it will do where there is no body."""
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    return sent.includes(JSON) and not (sent.wildcards and has_body)
+    return sent.includes(JSON) and not (has_body and sent.name.endswith("/*"))
 
 
 def _options(allow: dict[str, str], accepted: list[MediaType]) -> Response:
