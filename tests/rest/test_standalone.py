@@ -184,6 +184,15 @@ def test_a_restart_of_a_connector_without_a_status_is_written_nevertheless(
     assert stores.config.snapshot().restart_requests["s"].include_tasks
 
 
+def test_a_connector_whose_chain_cannot_be_read_is_failed_and_has_no_tasks(call: Client) -> None:
+    chain = {"transforms": "a", "transforms.a.type": " RegexRouter"}  # white space: Kafka Connect finds it only when it validates
+    assert call("POST", "/connectors", {"name": "c", "config": {**SOURCE, **chain}}).status == 201
+    wait_until(lambda: call("GET", "/connectors/c/status").status == 200, 120, "a status")
+    status = call("GET", "/connectors/c/status").json
+    assert (status["connector"]["state"], status["tasks"]) == ("FAILED", [])
+    assert "Error getting config definition from Transformation:  RegexRouter" in status["connector"]["trace"]
+
+
 def test_a_restart_says_so_when_the_connector_cannot_be_started(call: Client) -> None:
     one_setting = {**SOURCE, "topic.creation.default.partitions": "1"}  # without the other one that is required
     assert call("POST", "/connectors", {"name": "f", "config": one_setting}).status == 201

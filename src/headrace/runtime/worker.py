@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import structlog
 
 from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
+from headrace.connect_config.enrich import chain_definition
 from headrace.connect_config.settings import ConnectorSettings, connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
@@ -136,8 +137,9 @@ class Worker:
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         settings = connector_settings(props, cls.plugin_kind)
         _log_ignored(cls, settings)
+        chain_definition(props)  # as the next line: fails here instead of in every task
         if cls.plugin_kind == Kind.SOURCE:
-            topic_creation(props, self.config.topic_creation_enable)  # fails here instead of in every task
+            topic_creation(props, self.config.topic_creation_enable)
         registered = PluginMetrics({"connector": context.name})
         self.metrics.follow_connector(context.name, registered.measures)
         instance = cls(replace(context, stored=self._stored(context.name, props), metrics=registered))
