@@ -128,6 +128,7 @@ def test_a_type_with_spaces_around_it_is_a_class_without_options(key, name, spac
         ("java.lang.String", "Class class {} does not implement the {} interface"),
         ("java.util.Map", "Class interface {} does not implement the {} interface"),
         ("org.apache.kafka.common.serialization.StringSerializer", "Class class {} does not implement the {} interface"),
+        ("org.apache.kafka.connect.mirror.MirrorSourceConnector", "Class class {} does not implement the {} interface"),
         ("org.apache.kafka.connect.sink.SinkTask", "Class class {} does not implement the {} interface"),
         ("org.apache.kafka.connect.transforms.Transformation", "This class is abstract and cannot be created."),
         ("org.apache.kafka.connect.transforms.predicates.Predicate", "This class is abstract and cannot be created."),
@@ -148,6 +149,25 @@ def test_a_class_of_java_that_is_no_plugin_is_there_but_cannot_be_used(name, sen
         found = values(**given, **{option: name})[option]
         assert found.errors == [text.format(name, interface, option)]
         assert found.value == (None if "could not be found" in text else name)
+
+
+@pytest.mark.parametrize("name", ["org.apache.kafka.connect.storage.StringConverter", "StringConverter"])
+def test_a_class_of_two_kinds_is_neither_transformation_nor_predicate(name):
+    sentence = "Class class org.apache.kafka.connect.storage.StringConverter does not implement the {} interface"
+    assert values(transforms="a", **{"transforms.a.type": name})["transforms.a.type"].errors == [
+        sentence.format("Transformation")
+    ]
+    assert values(predicates="a", **{"predicates.a.type": name})["predicates.a.type"].errors == [sentence.format("Predicate")]
+
+
+def test_the_version_of_a_type_is_checked_with_its_class():
+    asked = {"transforms": "a", "transforms.a.plugin.version": "("}
+    version = "transforms.a.plugin.version"
+    assert values(**asked)[version].errors == []
+    assert values(**asked, **{"transforms.a.type": "Shout"})[version].errors == ["Unbounded range: ("]
+    padded = values(**asked | {version: "9"}, **{"transforms.a.type": " Shout"})
+    assert padded[version].errors == []
+    assert padded["transforms.a.type"].errors[0].startswith("Plugin test.Shout not found that matches the version range [9,9]")
 
 
 def test_a_converter_with_spaces_around_it_is_one():

@@ -214,10 +214,33 @@ class TestConverters:
         assert why.startswith("Plugin org.apache.kafka.connect.json.JsonConverter not found that matches the version range [9,9]")
         assert errors_of("value.converter.plugin.version", props, worker()) == [why]
 
-    def test_the_version_of_a_class_that_is_not_there_is_of_no_use(self, worker):
-        body = validation.validate(None, WELL | {"value.converter": "x.y.Z"}, worker())
-        shown = {e["value"]["name"]: e["value"]["visible"] for e in body["configs"]}
-        assert (shown["value.converter.plugin.version"], shown["key.converter.plugin.version"]) == (False, True)
+    @pytest.mark.parametrize("key", ["key.converter", "value.converter", "header.converter"])
+    def test_a_version_of_the_class_that_the_worker_has_as_well_is_checked(self, key, worker):
+        settings = {
+            name.replace(".", "_"): "StringConverter" for name in ("key.converter", "value.converter", "header.converter")
+        }
+        props = WELL | {key: "StringConverter", f"{key}.plugin.version": "9"}
+        missing = (
+            "Plugin org.apache.kafka.connect.storage.StringConverter not found that matches the version range [9,9], "
+            "available versions: [4.3.0, 4.3.0]"  # one as a converter, one as a header converter
+        )
+        assert validation.errors(props, worker(**settings)) == [missing] * 2
+        assert validation.errors(props | {f"{key}.plugin.version": "("}, worker(**settings)) == ["Unbounded range: ("]
+        padded = props | {key: " StringConverter"}
+        assert validation.errors(padded, worker(**settings)) == ["Failed to load class  StringConverter:  StringConverter"]
+        del props[key]  # then the version is without effect, as in Kafka Connect
+        assert validation.errors(props, worker(**settings)) == []
+
+    @pytest.mark.parametrize(
+        ("name", "visible", "default"),
+        [("x.y.Z", False, None), ("", False, None), ("java.lang.String", True, None), ("JsonConverter ", True, None),
+         ("JsonConverter", True, "4.3.0")],
+    )  # fmt: skip
+    def test_a_version_is_of_use_with_its_class(self, name, visible, default, worker):
+        body = validation.validate(None, WELL | {"value.converter": name}, worker())
+        shown = {e["value"]["name"]: (e["value"]["visible"], e["value"]["value"]) for e in body["configs"]}
+        assert shown["value.converter.plugin.version"] == (visible, default)
+        assert shown["key.converter.plugin.version"][0] is True
 
     @pytest.mark.parametrize("key", ["key.converter", "value.converter", "header.converter"])
     def test_a_converter_with_spaces_around_it_cannot_be_loaded(self, key, worker):
@@ -279,6 +302,19 @@ class TestSinks:
     def test_a_worker_that_is_alone_has_no_group(self, tmp_path):
         alone = StandaloneConfig(WORKER | {"offset.storage.file.filename": str(tmp_path / "offsets")})
         assert validation.errors(DRAIN | {"name": "cluster"}, alone) == []
+
+
+def test_a_class_that_was_asked_for_before_is_refused_in_the_words_of_kafkas_cache(worker):
+    same = worker()
+    said = [str(error_of(lambda name=name: validation.check({"connector.class": name}, same))) for name in ("X", "Y", "X")]
+    assert said[2] == f"org.apache.kafka.connect.errors.ConnectException: {said[0]}"
+    assert said[0].startswith("Failed to find any class") and said[1].startswith("Failed to find any class")
+
+
+def error_of(call) -> BaseException:
+    with pytest.raises(BadRequestError) as refused:
+        call()
+    return refused.value
 
 
 @pytest.mark.usefixtures("installed")

@@ -21,7 +21,7 @@ from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorC
 from headrace.connect_config.engine import EngineConfig
 from headrace.connect_config.packaged import location_of_connector
 from headrace.connect_config.shadowing import used_by
-from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, with_version
+from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, missing_version, with_version
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
 
@@ -75,9 +75,11 @@ def common_definition(
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
-        used = converter_of(connector, str(props.get(name) or converters.get(name) or ""), slot)
-        changed[name] = _converter_option(declared.options[name], slot, converters.get(name), props, used)
-        changed[version] = _version_option(declared.options[version], used, beside if props.get(name) else None)
+        given = props.get(name)
+        used = converter_of(connector, str(converters.get(name) or "") if given is None else trim(str(given)), slot)
+        changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
+        option = _version_option(declared.options[version], used, None if given is None else beside)
+        changed[version] = _of_converter(option, name, declared.options[version], props)
     version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
     changed[VERSION] = replace(_version_option(version_option, version_of or connector), validator=version_option.validator)
     definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
@@ -97,7 +99,7 @@ def chain_definition(props: Props) -> ConfigDef:
         add_aliases(definition, key, slot, props, location_of_connector(props))
         for alias in aliases(key, props):
             option = definition.options[f"{key}.{alias}.type"]
-            if _padded(option.name, props):
+            if padded(option.name, props):
                 text = props[option.name]
                 raise invalid(option.name, text, f"Error getting config definition from {slot.interface}: {text}")
             name = option.read(props.get(option.name))
@@ -128,7 +130,7 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
         for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
         cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"), beside)
-        if cls is not None and not _padded(prefix + "type", props):
+        if cls is not None and not padded(prefix + "type", props):
             options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
             embed(definition, options, prefix, group, first_order=2)
     return definition
@@ -228,12 +230,19 @@ def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
     def resolve(name: str) -> str | None:
         if plugins.meant_by(name):
             return name
-        cls = find(name, slot) or find(name, PluginOption(tuple(Kind), ""))
+        cls = find(name, slot) or _of_any_kind(name)
         if cls is None and (java_class(name) or (slot in CHAIN.values() and plugins.dotted(name))):
             return name
         return None if cls is None else cls.plugin_name
 
     return resolve
+
+
+def _of_any_kind(name: str) -> type[Any] | None:
+    """The class of this name, else one that has it as an alias; many a converter is of two kinds."""
+    classes = list(plugins.every())
+    exact = (cls for cls in classes if cls.plugin_name == name)
+    return next(exact, None) or next((cls for cls in classes if name in cls.plugin_aliases), None)
 
 
 def _implements(slot: PluginOption) -> Lambda:
@@ -248,7 +257,7 @@ def _implements(slot: PluginOption) -> Lambda:
     return Lambda(check, f"a class that implements {slot.interface}")
 
 
-def _padded(name: str, props: Props) -> bool:
+def padded(name: str, props: Props) -> bool:
     """Whether the name of a class has white space around it: Kafka Connect finds the class, but not its options."""
     text = str(props.get(name) or "")
     return text != trim(text)
@@ -258,17 +267,20 @@ def _installed(slot: PluginOption) -> Recommender:
     return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
 
 
-def _converter_option(declared: Option, slot: PluginOption, default: str | None, props: Props, used: type[Any] | None) -> Option:
+def _converter_option(declared: Option, slot: PluginOption, default: str | None) -> Option:
     fields: dict[str, Any] = {"default": default, "resolve": _resolver(slot), "recommender": _installed(slot)}
-    implements, version = _implements(slot), props.get(declared.name + ".plugin.version")
-    named = str(props.get(declared.name) or "")
+    return replace(declared, validator=_implements(slot), **fields)
 
-    def check(name: str, value: str | None) -> None:
-        implements(name, value)
-        if named and used is not None and value == used.plugin_name:  # a version of the worker's converter is none of its faults
-            InstalledVersion(used)(name, version)
 
-    return replace(declared, validator=Lambda(check, str(implements)), **fields)
+def converter_versions(values: Mapping[str, ConfigValue], connector: type[Any] | None, props: Props) -> None:
+    """Add the errors of converters that are not there in the wanted version; that of the worker's is none of their faults."""
+    for name, slot in CONVERTERS.items():
+        value = values[name]
+        if value.errors or value.value is None or props.get(name) is None or padded(name, props):
+            continue
+        cls = converter_of(connector, value.value, slot)
+        if cls is not None and (why := missing_version(cls, props.get(f"{name}.plugin.version"))):
+            value.errors.append(why)
 
 
 def _version_option(declared: Option, cls: type[Any] | None, beside: str | None = None) -> Option:
@@ -278,11 +290,20 @@ def _version_option(declared: Option, cls: type[Any] | None, beside: str | None 
     return replace(declared, default=version, validator=rule, recommender=recommender)
 
 
+def _of_converter(option: Option, converter: str, declared: Option, props: Props) -> Option:
+    """The option for the version of a converter: it is there with the class, and asks for one that the connector names."""
+    assert option.recommender is not None
+    shown = replace(option.recommender, visible=lambda _name, parsed: parsed.get(converter) is not None)
+    if padded(converter, props):
+        return replace(option, recommender=shown, validator=declared.validator, default=None)
+    return replace(option, recommender=shown, validator=declared.validator if props.get(converter) is None else option.validator)
+
+
 def _type_options(
     alias: str, prefix: str, group: str, slot: PluginOption, cls: type[Any] | None, props: Props
 ) -> tuple[Option, Option]:
     fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
-    version = None if cls is None or _padded(prefix + "type", props) else str(cls.version)
+    version = None if cls is None or padded(prefix + "type", props) else str(cls.version)
     interface = slot.interface
     return (
         Option(
@@ -300,7 +321,7 @@ def _type_options(
             prefix + "plugin.version",
             Type.STRING,
             version,
-            validator=ValidVersion() if cls is None else InstalledVersion(cls),
+            validator=_version_rule(prefix + "type", cls, props),
             doc=f"Version of the '{alias}' {interface.lower()}.",
             order=1,
             display_name=f"{interface} version for {alias}",
@@ -308,6 +329,12 @@ def _type_options(
             **fields,
         ),
     )
+
+
+def _version_rule(name: str, cls: type[Any] | None, props: Props) -> Validator | None:
+    if props.get(name) is None:
+        return None
+    return ValidVersion() if cls is None or padded(name, props) else InstalledVersion(cls)
 
 
 def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
@@ -319,10 +346,13 @@ def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
                 f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
                 "defining a predicate to be negated."
             )
+        version = props.get(prefix + "plugin.version")
+        if value is not None:
+            ValidVersion()(name, version)
         implements(name, value)
         cls = find(value or "", slot)
         if cls is not None:
-            InstalledVersion(cls)(name, props.get(prefix + "plugin.version"))
+            InstalledVersion(cls)(name, version)
 
     return Lambda(check, f"valid configs for {slot.interface.lower()}")
 

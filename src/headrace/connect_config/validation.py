@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from headrace import plugins
 from headrace.config import ConfigDef, ConfigValue, Option, java_text
 from headrace.config.client_options import client_definition
 from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
-from headrace.config.types import trim
 from headrace.connect_config import overrides, rules
 from headrace.connect_config.engine import ENGINE, IN_JAVA
-from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, converter_of
+from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, converter_of, converter_versions, padded
 from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.report import Report, definitions
 from headrace.connect_config.rules import WorkerSettings
@@ -32,6 +32,9 @@ from headrace.plugins import Kind
 
 Props = Mapping[str, Any]
 CLASS = "connector.class"
+_REFUSED: WeakKeyDictionary[WorkerSettings, set[str]] = WeakKeyDictionary()
+"""Worker → the names of classes that are no connectors there and were asked for."""
+_MOST_REFUSED = 1000
 
 
 def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[str, Any]:
@@ -138,13 +141,14 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     props = config.props
     if props.get(CLASS) is not None:
         _check_range(props.get(VERSION))
-    connector = connector_class(config.raw if props.get(CLASS) is None else props)
+    connector = _connector(config.raw if props.get(CLASS) is None else props, worker)
     try:
         with_version(connector, props.get(VERSION))
     except HeadraceError as error:
         return _wrong_version(connector, props, error.message)
     common = common_definition(connector, props, _converters(worker))
     values = {value.name: value for value in common.validate(props)}
+    converter_versions(values, connector, props)
     _common_rules(values, props, connector, worker)
     definition = connector.definition()
     for value in _connector_values(connector, definition, props):
@@ -160,6 +164,19 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     return report
 
 
+def _connector(props: Props, worker: WorkerSettings) -> type[Any]:
+    """The class of the connector. A name that a worker has refused before is refused in the words of Kafka Connect's cache."""
+    try:
+        return connector_class(props)
+    except BadRequestError as error:
+        refused, name = _REFUSED.setdefault(worker, set()), props.get(CLASS)
+        if name is not None and name in refused:
+            raise BadRequestError(f"{ConnectError.java_class}: {error.message}") from None
+        if name is not None and len(refused) < _MOST_REFUSED:
+            refused.add(name)
+        raise
+
+
 def _check_range(version: str | None) -> None:
     """A range that cannot be read is a mistake of the request: not even the class is looked for then, as in Kafka Connect."""
     try:
@@ -172,6 +189,7 @@ def _wrong_version(connector: type[Any], props: Props, why: str) -> Report:
     """Only what any connector has can be checked when the wanted version of this one is not there."""
     common, report = common_definition(None, {}, {}, version_of=connector), Report()
     values = {value.name: value for value in common.validate(props)}
+    converter_versions(values, None, props)
     values[CLASS].errors.append(why)
     values[VERSION].errors.append(why)
     rules.no_nulls(values, props)
@@ -221,8 +239,8 @@ def _converter_options(
         name = values[key].value
         if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
             continue
-        if (text := str(props[key])) != trim(text):
-            values[key].errors.append(f"Failed to load class {text}: {text}")
+        if padded(key, props):
+            values[key].errors.append(f"Failed to load class {props[key]}: {props[key]}")
             continue
         cls = converter_of(connector, name, CONVERTERS[key])
         if cls is None:

@@ -108,10 +108,22 @@ def with_version(plugin: type[Any], version: str | None, beside: str | None = No
     if fitting:
         packaged = [cls for cls in fitting if beside is not None and getattr(cls, "location", None) == beside]
         return (packaged or fitting)[-1]
+    of_each_kind = [cls for cls in plugins.every() if cls.plugin_name == plugin.plugin_name]  # Kafka Connect lists all of them
     raise BadRequestError(
         f"Plugin {plugin.plugin_name} not found that matches the version range {requested}, "
-        f"available versions: {java_text([str(cls.version) for cls in available])}"
+        f"available versions: {java_text([str(cls.version) for cls in by_version(of_each_kind or available)])}"
     )
+
+
+def missing_version(plugin: type[Any], version: str | None) -> str | None:
+    """Why there is no such version of a plugin's class; None if there is, or for a malformed range, which is its own error."""
+    try:
+        with_version(plugin, version)
+    except BadRequestError as error:
+        return error.message
+    except ConfigError:
+        return None
+    return None
 
 
 def by_version(plugins: Iterable[T]) -> list[T]:

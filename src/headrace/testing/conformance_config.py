@@ -26,7 +26,7 @@ _CONNECTORS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WorkerDefaults:
     """The settings of a worker that validation asks for: Kafka's defaults."""
 
