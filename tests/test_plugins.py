@@ -37,3 +37,10 @@ def test_a_failed_import_is_tried_again_only_where_that_is_asked_for(tmp_path: P
         plugins.find(name, Kind.SOURCE, again=False)
     found = plugins.find(name, Kind.SOURCE)
     assert plugins.find(name, Kind.SOURCE, again=False) is found
+
+
+@pytest.mark.parametrize("name", ["Simple", "SimpleHeaderConverter", "String", "StringConverter", "Json"])
+def test_a_header_converter_goes_by_its_name_without_its_whole_suffix(name: str):
+    assert plugins.find(name, Kind.HEADER_CONVERTER).plugin_name.rpartition(".")[2].startswith(name)
+    with pytest.raises(NotFoundError):
+        plugins.find("SimpleHeader", Kind.HEADER_CONVERTER)

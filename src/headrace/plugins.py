@@ -102,6 +102,8 @@ def _aliases(name: str, kind: Kind) -> set[str]:
     if "$" in simple:
         return set()
     suffix = _SUFFIXES.get(kind)
+    if kind is Kind.HEADER_CONVERTER and simple.endswith("HeaderConverter"):
+        suffix = "HeaderConverter"
     short = simple.removesuffix(suffix) if suffix and simple != suffix else simple
     return {simple, short}
 
