@@ -311,6 +311,12 @@ def test_a_class_that_was_asked_for_before_is_refused_in_the_words_of_kafkas_cac
     assert said[0].startswith("Failed to find any class") and said[1].startswith("Failed to find any class")
 
 
+def test_an_abstract_connector_cannot_be_created(worker):
+    for name in ("connector.Connector", "source.SourceConnector", "sink.SinkConnector"):
+        config = {"connector.class": f"org.apache.kafka.connect.{name}"}
+        assert str(error_of(lambda config=config: validation.check(config, worker()))) == "Instantiation error"
+
+
 def error_of(call) -> BaseException:
     with pytest.raises(BadRequestError) as refused:
         call()

@@ -35,6 +35,7 @@ CLASS = "connector.class"
 _REFUSED: WeakKeyDictionary[WorkerSettings, set[str]] = WeakKeyDictionary()
 """Worker → the names of classes that are no connectors there and were asked for."""
 _MOST_REFUSED = 1000
+_ABSTRACT = {f"org.apache.kafka.connect.{name}Connector" for name in ("connector.", "source.Source", "sink.Sink")}
 
 
 def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[str, Any]:
@@ -103,6 +104,8 @@ def connector_class(props: Props, *, again: bool = True) -> type[Any]:
     try:
         cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA, again=again)
     except NotFoundError:
+        if name in _ABSTRACT:
+            raise BadRequestError("Instantiation error") from None
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"
