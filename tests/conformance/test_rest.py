@@ -77,7 +77,6 @@ DIFFERENT = {
     **dict.fromkeys([f"R14-restart-failed.{line:03d}" for line in (49, 53, 55, 57, 58, 60, 63, 65)], _UNRESOLVED),
     **dict.fromkeys(["R14-restart-failed.030", "R14-restart-failed.035"], _DELIVERED),
     "R16-offsets-source.029": "a change without partition and offset is refused; Kafka Connect takes it and stores nothing",
-    "R25-plugins.021": "a Java class that is no plugin is unknown here (404); Kafka Connect fails to instantiate it (500)",
     **dict.fromkeys([f"B06-create-invalid.{line:03d}" for line in (38, 45, 52, 59, 66, 73, 80, 89, 96, 103)], _SHOWN),
     **dict.fromkeys([f"A02-sink-topics.{line:03d}" for line in (20, 23, 24)], _LEFT),
     "R42-startup.002": "a worker that starts says so with 503 (KIP-1017); the recorded one gave a 404 page for a moment",

@@ -231,6 +231,34 @@ def test_plugins_show_their_options_and_versions(call: Client) -> None:
     assert message.startswith("Invalid plugin class Principal. Valid types are sink, source, ")
 
 
+@pytest.mark.parametrize(("name", "status", "sentence"), [
+    ("java.lang.Object", 500, "Instantiation error"),
+    ("org.apache.kafka.connect.transforms.Transformation", 500, "Instantiation error"),
+    ("org.apache.kafka.connect.sink.SinkTask", 500, "Instantiation error"),
+    ("org.apache.kafka.connect.file.FileStreamSourceTask", 400, "Invalid plugin class {}. Valid types are sink, source, "),
+    ("java.lang.NoSuch", 404, "Unknown plugin {}."),
+])  # fmt: skip
+def test_a_class_that_is_no_plugin_has_no_options(call: Client, name: str, status: int, sentence: str) -> None:
+    answer = call("GET", f"/connector-plugins/{name}/config")
+    assert (answer.status, answer.message.startswith(sentence.format(name))) == (status, True)
+    versioned = call("GET", f"/connector-plugins/{name}/config?version=9")
+    assert (versioned.status == 404) == (status == 404)
+    assert status == 404 or versioned.message == (
+        f"Plugin {name} is not part of Connect's plugin loading mechanism (ClassPath or Plugin Path)"
+    )
+
+
+def test_the_version_of_a_plugin_without_options_is_checked_first(call: Client) -> None:
+    for name, full, version in (
+        ("FileConfigProvider", "org.apache.kafka.common.config.provider.FileConfigProvider", "undefined"),
+        ("All", "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy", "4.3.0"),
+    ):
+        assert call("GET", f"/connector-plugins/{name}/config?version=9").message == (
+            f"Plugin {full} not found that matches the version range [9,9], available versions: [{version}]"
+        )
+        assert call("GET", f"/connector-plugins/{name}/config?version={version}").message.startswith("Invalid plugin class")
+
+
 def test_a_validation_changes_nothing(call: Client) -> None:
     answer = call("PUT", "/connector-plugins/FileStreamSource/config/validate", {**SOURCE, "topic": "", "name": "v"})
     assert (answer.status, answer.json["error_count"]) == (200, 1)

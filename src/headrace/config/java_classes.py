@@ -16,9 +16,19 @@ _NOT_OF_USERS = ("java.", "org.apache.kafka.")
 
 def java_class(name: str) -> Literal["class", "interface"] | None:
     """What Java calls the class of this full name; None if it is not among those known."""
+    mark = _mark(name)
+    return None if mark is None else "interface" if mark == "/" else "class"
+
+
+def creatable(name: str) -> bool:
+    """Whether Kafka Connect can make an instance of a known class: not of Java's own, which its loaders do not load."""
+    return _mark(name) == "" and not name.startswith("java.")
+
+
+def _mark(name: str) -> str | None:
     package, _, simple = name.rpartition(".")
     names = _packages().get(package, frozenset())
-    return "class" if simple in names else "interface" if f"{simple}/" in names else None
+    return next((mark for mark in ("", "/", "!") if simple and simple + mark in names), None)
 
 
 def missing(name: str) -> bool:

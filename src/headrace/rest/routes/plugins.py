@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from headrace import plugins
+from headrace import KAFKA_VERSION, plugins
 from headrace.cluster.herder import Herder
-from headrace.connect_config.versions import version_range, with_version
+from headrace.config.java_classes import creatable, java_class
+from headrace.connect_config.versions import VersionRange, version_range, with_version
 from headrace.errors import BadRequestError, ConfigError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import body, responses
@@ -18,10 +19,11 @@ from headrace.rest.resource import JsonBody, Resource, TrueByDefault
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
 OTHER_KINDS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
+_POLICIES = "All|None|Principal|Allowlist"
 _WITHOUT_OPTIONS = re.compile(
-    r"(org\.apache\.kafka\.common\.config\.provider\.)?(File|Directory|EnvVar)ConfigProvider|"
-    r"(org\.apache\.kafka\.connect\.connector\.policy\.)?(All|None|Principal|Allowlist)ConnectorClientConfigOverridePolicy|"
-    r"All|None|Principal|Allowlist"
+    r"(org\.apache\.kafka\.common\.config\.provider\.)?(?P<provider>(File|Directory|EnvVar)ConfigProvider)|"
+    rf"(org\.apache\.kafka\.connect\.connector\.policy\.)?(?P<policy>{_POLICIES})ConnectorClientConfigOverridePolicy|"
+    rf"(?P<alias>{_POLICIES})"
 )
 """Names of plugins of other kinds: they are there, but their options are not to be had here."""
 
@@ -45,10 +47,10 @@ def _listed(cls: type[Any]) -> dict[str, Any]:
 def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
     try:
-        version_range(version)
+        requested = version_range(version)
     except ConfigError:
         raise BadRequestError(f"Invalid version specification: {version}") from None
-    return responses.ok(herder.plugin_config(with_version(_find(plugin), version)))
+    return responses.ok(herder.plugin_config(with_version(_find(plugin, requested), version)))
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])
@@ -60,13 +62,35 @@ def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
     return responses.ok(herder.validate(plugin, config))
 
 
-def _find(name: str) -> Any:
-    if _WITHOUT_OPTIONS.fullmatch(name):
-        kinds = ", ".join((*CONNECTORS, *OTHER_KINDS[2:], *OTHER_KINDS[:2]))
-        raise BadRequestError(f"Invalid plugin class {name}. Valid types are {kinds}.")
+def _find(name: str, requested: VersionRange | None) -> Any:
+    if other := _WITHOUT_OPTIONS.fullmatch(name):
+        full, version = _full_name(other)
+        if requested is not None and not requested.contains(version):
+            raise BadRequestError(
+                f"Plugin {full} not found that matches the version range {requested}, available versions: [{version}]"
+            )
+        raise _invalid(name)
     for kind in CONNECTORS + OTHER_KINDS:
         try:
             return plugins.find(name, kind)
         except NotFoundError:
             continue
-    raise NotFoundError(f"Unknown plugin {name}.")
+    if java_class(name) is None:
+        raise NotFoundError(f"Unknown plugin {name}.")
+    if requested is not None:
+        mechanism = "Connect's plugin loading mechanism (ClassPath or Plugin Path)"
+        raise BadRequestError(f"Plugin {name} is not part of {mechanism}")
+    raise _invalid(name) if creatable(name) else ConnectError("Instantiation error")
+
+
+def _full_name(other: re.Match[str]) -> tuple[str, str]:
+    """The class that a name of `_WITHOUT_OPTIONS` stands for, and its version."""
+    if other["provider"]:
+        return f"org.apache.kafka.common.config.provider.{other['provider']}", plugins.NO_VERSION
+    policy = other["policy"] or other["alias"]
+    return f"org.apache.kafka.connect.connector.policy.{policy}ConnectorClientConfigOverridePolicy", KAFKA_VERSION
+
+
+def _invalid(name: str) -> BadRequestError:
+    kinds = ", ".join((*CONNECTORS, *OTHER_KINDS[2:], *OTHER_KINDS[:2]))
+    return BadRequestError(f"Invalid plugin class {name}. Valid types are {kinds}.")
