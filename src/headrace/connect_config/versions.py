@@ -108,10 +108,11 @@ def with_version(plugin: type[Any], version: str | None, beside: str | None = No
     if fitting:
         packaged = [cls for cls in fitting if beside is not None and getattr(cls, "location", None) == beside]
         return (packaged or fitting)[-1]
-    of_each_kind = [cls for cls in plugins.every() if cls.plugin_name == plugin.plugin_name]  # Kafka Connect lists all of them
+    kinds = {cls.plugin_kind for cls in [*plugins.every(), *plugins.java_plugins()] if cls.plugin_name == plugin.plugin_name}
+    versions = [str(cls.version) for cls in available for _ in kinds or [None]]  # Kafka Connect lists them for each kind
     raise BadRequestError(
         f"Plugin {plugin.plugin_name} not found that matches the version range {requested}, "
-        f"available versions: {java_text([str(cls.version) for cls in by_version(of_each_kind or available)])}"
+        f"available versions: {java_text(versions)}"
     )
 
 
