@@ -184,7 +184,7 @@ class Herder:
         with self.leader.changing:
             if name in self._stores.config.snapshot().connectors:
                 raise AlreadyExistsError(f"Connector {name} already exists")
-            self._put(name, config, _TARGETS[initial_state.upper()] if initial_state else None)
+            self._stores.config.put_connector(name, config, _TARGETS[initial_state.upper()] if initial_state else None)
         return ConnectorInfo(name, config, [], connector_type(config))
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
@@ -194,19 +194,15 @@ class Herder:
         with self.leader.changing:
             created = name not in self._stores.config.snapshot().connectors
             before = [] if created else self.info(name).tasks
-            self._put(name, config, None)
+            self._stores.config.put_connector(name, config, None)
         return created, ConnectorInfo(name, config, before, connector_type(config))
 
     def patch_config(self, name: str, patch: Mapping[str, Any]) -> ConnectorInfo:
         """Change single keys (KIP-477); None removes a key. Raises NotFoundError, BadRequestError."""
         self.leader.require()
         with self.leader.changing:
-            merged = {**self._config(name), **patch}
-            removed = {key for key, value in patch.items() if value is None}  # a null that was there before stays
-            return self.put_config(name, {k: v for k, v in merged.items() if k not in removed})[1]
-
-    def _put(self, name: str, config: Mapping[str, Any], target: str | None) -> None:
-        self._stores.config.put_connector(name, config, target)
+            kept = {k: v for k, v in self._config(name).items() if k not in patch}  # a null that was there before stays
+            return self.put_config(name, kept | {k: v for k, v in patch.items() if v is not None})[1]
 
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""
