@@ -26,4 +26,4 @@ def test_writing_replaces_all_pages(pages, tmp_path):
     (tmp_path / "options-gone.md").write_text("x")
     (tmp_path / "other.md").write_text("x")
     docs_pages.write(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*pages, "other.md", "llms.txt"}
+    assert {path.name for path in tmp_path.iterdir()} == {*pages, "other.md", "decisions", "llms.txt"}
