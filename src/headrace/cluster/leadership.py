@@ -93,9 +93,7 @@ class Leadership:
 
     def _begin(self, term: threading.Event) -> None:
         # Each step may take long, and the term end meanwhile: another worker may have become the leader then.
-        if (
-            self.established.is_set()
-        ):  # only a member can announce: a worker that has lost its membership unnoticed must not fence others
+        if self.established.is_set():  # only a member can announce; one that was lost unnoticed must not fence others
             self._group.announce(self.url, _REQUEST_TIMEOUT_S, term)
         if term.is_set():
             return
