@@ -9,7 +9,8 @@ import pytest
 import structlog
 
 from headrace.config import redaction
-from headrace.runtime.recent_logs import RecentLogs
+from headrace.runtime.recent_logs import RECENT, RecentLogs
+from tests.support import kept_logs
 
 NAME = "tests.recent_logs"
 
@@ -79,3 +80,10 @@ def test_secrets_are_not_told(recent: RecentLogs) -> None:
     assert "pa55w0rd-of-logs" not in told
     assert "later-known" not in told
     assert "${file:/s:p}" in told
+
+
+def test_an_event_of_a_connector_is_kept_with_its_fields() -> None:
+    with kept_logs():
+        structlog.get_logger("headrace.x").info("task.running", connector="kept-1", task=3, mode="realtime")
+    (entry,) = RECENT.entries("kept-1", 10)
+    assert (entry["event"], entry["task"], entry["details"], entry["level"]) == ("task.running", 3, {"mode": "realtime"}, "INFO")

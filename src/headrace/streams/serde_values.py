@@ -54,6 +54,11 @@ def decoder(serde: Serde, kind: DataType) -> Decode:
     raise _unknown(serde)
 
 
+def encodes_in_python(serde: Serde) -> bool:
+    """Whether `encoder` gives the same bytes as Spark: not for JSON with a schema, which has all fields of it."""
+    return type(serde) is Serde and serde.name in (*_NUMBERS, "string", "byte_array", "json") and serde.schema is None
+
+
 def decodes_in_python(serde: Serde) -> bool:
     """Whether `decoder` returns the same values as Spark: not for VARIANT, nor for JSON with times, decimals or bytes."""
     if type(serde) is not Serde or serde.name not in (*_NUMBERS, "string", "byte_array", "json"):

@@ -7,7 +7,6 @@ takes many at once, which gives one result per key like an application that has 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headrace.errors import StreamsError
 from headrace.record import HEADERS_TYPE
+from headrace.streams import serde_values
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.engine import formats
@@ -29,10 +29,6 @@ from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-# Of Kafka's own serdes: what needs no query.
-_NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
 
 
 @dataclass(frozen=True)
@@ -142,27 +138,19 @@ class TopologyTestDriver:
 
     def encoded(self, serde: Serde, values: list[Any], topic: str, part: str) -> list[bytes | None]:
         """The bytes of values of Python, as keys or values (part) of a topic."""
-        from pyspark.sql.types import StructField, StructType, VariantType
+        from pyspark.sql.types import StructField, StructType
 
-        if serde.name == "string":
-            return [None if value is None else str(value).encode() for value in values]
-        if serde.name in _NUMBERS:
-            return [None if value is None else struct.pack(_NUMBERS[serde.name], value) for value in values]
+        if serde_values.encodes_in_python(serde):
+            return list(map(serde_values.encoder(serde), values))
         kind = formats.type_of(serde)
-        if isinstance(kind, VariantType):
-            import json
-
-            return [None if value is None else json.dumps(value).encode() for value in values]
         frame = self._spark.createDataFrame([(value,) for value in values], StructType([StructField("x", kind)]))
         frame, failure = formats.written(frame, "x", part, serde, kind, topic, part)
         return [as_bytes(row[0]) for row in frame.select(failure).collect()]
 
     def decoded(self, serde: Serde, values: list[bytes | None], topic: str, part: str) -> list[Any]:
         """The values of bytes of a topic, as Python."""
-        if serde.name == "string":
-            return [None if value is None else value.decode(errors="replace") for value in values]
-        if serde.name in _NUMBERS:
-            return [None if value is None else struct.unpack(_NUMBERS[serde.name], value)[0] for value in values]
+        if serde_values.decodes_in_python(serde):
+            return list(map(serde_values.decoder(serde, formats.type_of(serde)), values))
         given_rows = self._spark.createDataFrame(
             [(topic, value, None) for value in values], f"topic string, {part} binary, headers {HEADERS_TYPE}"
         )

@@ -11,6 +11,7 @@ from headrace.errors import TopologyError
 from headrace.streams import (
     AggregationWithHeaders,
     BufferConfig,
+    Consumed,
     Materialized,
     Named,
     Produced,
@@ -443,3 +444,11 @@ def test_what_does_not_run_is_refused_when_it_is_built(define, sentence):
     define(builder)
     with pytest.raises(TopologyError, match=sentence):
         builder.build()
+
+
+def test_a_json_key_of_a_test_has_the_bytes_that_a_store_writes(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.json(), Serdes.string())).to("out", Produced.with_(Serdes.json(), Serdes.string()))
+    with drive(builder) as driver:
+        driver.create_input_topic("in", Serdes.json(), Serdes.string()).pipe_input({"a": 1, "b": [2]}, "x", 1)
+        assert driver.topics.rows["in"][0][4] == b'{"a":1,"b":[2]}' == driver.topics.rows["out"][0][4]
