@@ -86,7 +86,7 @@ def test_wrong_params_are_told_with_the_name_of_the_provider() -> None:
         "config.providers.a.class": "FileConfigProvider",
         "config.providers.a.param.allowed.paths": "x",
     }
-    with pytest.raises(ConfigError, match=r"^The config provider a cannot be used: Path x is not valid\."):
+    with pytest.raises(ConfigError, match=r"^The config provider a cannot be used: Path x is not absolute$"):
         configured_resolver(props)
 
 
