@@ -70,6 +70,7 @@ class Postgres:
         log = (self._home / "log").open("ab")
         command = [self._home / "postgres/bin/postgres", "-D", self._home / "data", "-p", str(self._port)]
         command += ["-c", "listen_addresses=127.0.0.1", "-k", self._home, "-c", "fsync=off", "-c", "wal_level=logical"]
+        command += ["-c", "max_replication_slots=50", "-c", "max_wal_senders=50"]  # a connector of Debezium leaves its slot
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._home, **self._as)
         wait_until(self._is_ready, 120, "PostgreSQL to take connections")
 
