@@ -143,8 +143,7 @@ def decisions_text(directory: Path) -> str:
     head = [
         "# Decisions",
         "",
-        "<!-- Written by `python -m headrace.docs_pages`; changes here are lost. -->",
-        "",
+        NOTICE,
         "One file for each decision that a reader would otherwise have to guess, dated, with what was seen that led to it.",
         "",
     ]

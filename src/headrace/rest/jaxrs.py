@@ -95,7 +95,7 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
     return responses.http_error(406)
 
 
-def _accepted(headers: Headers) -> list[MediaType]:
+def _accepted(headers: Headers) -> tuple[MediaType, ...]:
     sent = headers.getlist("accept")
     return acceptable(", ".join(sent) if sent else None)
 
@@ -106,7 +106,7 @@ def _is_json(sent: MediaType, headers: Headers) -> bool:
     return sent.includes(JSON) and not (has_body and sent.name.endswith("/*"))
 
 
-def _options(allow: dict[str, str], accepted: list[MediaType]) -> Response:
+def _options(allow: dict[str, str], accepted: tuple[MediaType, ...]) -> Response:
     best = accepted[0]
     as_good = [each for each in accepted if (each.quality, each.wildcards) == (best.quality, best.wildcards)]
     if not any(each.includes(TEXT) for each in as_good):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 JSON = "application/json"
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -54,15 +55,16 @@ def content_type(header: str) -> MediaType:
     return found
 
 
-def acceptable(header: str | None) -> list[MediaType]:
+@lru_cache  # clients send few, each with every request, and it is asked for twice
+def acceptable(header: str | None) -> tuple[MediaType, ...]:
     """The types that an `Accept` header allows, the preferred ones first; every type without it. Raises MediaTypeError.
 
     As in Jersey a quality of 0 excludes nothing.
     """
     if header is None or not header.strip():
-        return [MediaType("*/*")]
+        return (MediaType("*/*"),)
     *items, _ = (item[1] for item in _ITEM.finditer(header))  # what is left at the end is empty, with or without a comma
-    return sorted(map(_range, items), key=lambda each: (-each.quality, each.wildcards))
+    return tuple(sorted(map(_range, items), key=lambda each: (-each.quality, each.wildcards)))
 
 
 def _range(item: str) -> MediaType:

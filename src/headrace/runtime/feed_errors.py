@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.spark import failure, large_records
-from headrace.spark.destination_topic import DestinationTopic
+from headrace.spark.destination_topic import DestinationTopic, refusal
 from headrace.spark.feeds import FeedFailure
 
 
@@ -19,7 +19,7 @@ def feed_error(
     """The error of a failure that is not of the kind `record`; a RetriableError if a retry may succeed.
 
     descriptions: the topics as the feed knew them; look_up: describes a topic now, and may raise HeadraceError;
-    exactly: `<connector>-<task>` with exactly once, where Kafka Connect learns of a refusal when it commits.
+    exactly: as of `refusal`.
     """
     if feed_failure.kind == "large" and feed_failure.target is not None:
         return _too_large(feed_failure, feed_failure.target, descriptions.get(feed_failure.target), look_up)
@@ -27,8 +27,7 @@ def feed_error(
     words = feed_failure.message.splitlines()[0] if feed_failure.message else feed_failure.java_class
     where = f" ({feed_failure.place})" if feed_failure.place else ""
     if feed_failure.target is not None:
-        begin = "" if exactly is None else f"Failed to flush offsets and/or records for task {exactly}: "
-        text = f"{begin}Unrecoverable exception from producer send callback for a record of {feed_failure.target}{where}: {words}"
+        text = f"{refusal(f'a record of {feed_failure.target}', exactly)}{where}: {words}"
     else:
         text = f"Records could not be copied{where}: {words}"
     error = RetriableError(text) if feed_failure.is_outage or failure.is_retriable_cause(cause) else ConnectError(text)

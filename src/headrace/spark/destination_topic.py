@@ -49,8 +49,16 @@ def look_up_to_write(admin: Admin, topic: str, stopping: threading.Event) -> Des
     except RetriableError:
         raise
     except KafkaFailure as failure:
-        sentence = f"Unrecoverable exception from producer send callback for the records of {topic}: {failure}"
-        raise ConnectError(sentence) from failure
+        raise ConnectError(f"{refusal(f'the records of {topic}')}: {failure}") from failure
+
+
+def refusal(records: str, exactly: str | None = None) -> str:
+    """Kafka Connect's words for records that the producer or the broker refuses.
+
+    exactly: `<connector>-<task>` with exactly once, where Kafka Connect learns of it when it commits.
+    """
+    begin = "" if exactly is None else f"Failed to flush offsets and/or records for task {exactly}: "
+    return f"{begin}Unrecoverable exception from producer send callback for {records}"
 
 
 def fitting_batch_bytes(limits: Mapping[str, int] | None, batch_bytes: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
-from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
+from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic, refusal
 from headrace.spark.kafka import write
 from headrace.sql_functions import F
 from headrace.values.scope import filter_here
@@ -121,9 +121,7 @@ def _distinct(frame: DataFrame) -> set[str]:
 
 
 def _not_written(error: Exception, summary: str, exactly: str | None) -> str:
-    """The message for records that could not be written: Kafka Connect's words for refusals of the producer or the broker."""
+    """The message for records that could not be written."""
     if failure.root(error).java_class.startswith("org.apache.kafka.common."):
-        # With exactly once, Kafka Connect learns of it when it commits.
-        begin = "" if exactly is None else f"Failed to flush offsets and/or records for task {exactly}: "
-        return f"{begin}Unrecoverable exception from producer send callback for records of {summary}"
+        return refusal(f"records of {summary}", exactly)
     return f"Records of {summary} could not be written"

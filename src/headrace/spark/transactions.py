@@ -75,10 +75,12 @@ class TaskTransactions:
         jvm_frame: Any = frame.selectExpr(*(f"{sql} AS c{n}" for n, sql in enumerate(_COLUMNS)))._jdf
         rows = jvm_frame.queryExecution().toRdd().toJavaRDD().coalesce(1)
         write = self._jvm.io.headrace.TransactionalWrite(json.dumps(self._plan(offsets)))
-        for result in rows.mapPartitions(write).collect():
-            size, *self._producer = json.loads(result)
-            return size
-        return 0
+        results = rows.mapPartitions(write).collect()
+        if not results:
+            return 0
+        size, producer_id, epoch = json.loads(results[0])
+        self._producer = (producer_id, epoch)
+        return size
 
     def _set_producer_settings(self, producer: Mapping[str, str]) -> None:
         interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
