@@ -9,11 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from headrace.cluster.event_log import EventLog
+from headrace.cluster.state import ClusterState
+from headrace.cluster.status import StatusState
+from headrace.cluster.status_records import Status
 from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError, RestError
 from headrace.runtime.metrics import Metrics
+from headrace.topics.active import TopicStatus
 
 Config = dict[str, str | None]
 Json = dict[str, Any]
@@ -26,6 +30,10 @@ class Info:
     config: Mapping[str, str | None]
     tasks: list[tuple[str, int]] = field(default_factory=list)
     type: str = "source"
+
+
+def status_of(body: Json) -> Status:
+    return cast(Status, {"trace": None, "generation": 1, **body})
 
 
 class NoLeader:
@@ -73,6 +81,14 @@ class MemoryHerder:
 
     def connectors(self) -> list[str]:
         return list(self.configs)
+
+    def snapshots(self) -> tuple[StatusState, ClusterState]:
+        bodies = {name: self.status(name) for name in self.states}
+        states = {name: status_of(body["connector"]) for name, body in bodies.items()}
+        tasks = {name: {task["id"]: status_of(task) for task in body["tasks"]} for name, body in bodies.items()}
+        topics = {name: {topic: TopicStatus(topic, name, 0, 0) for topic in self.topics.get(name, ())} for name in self.configs}
+        configs = {name: {key: value or "" for key, value in config.items()} for name, config in self.configs.items()}
+        return StatusState(states, tasks, topics), ClusterState(connectors=configs)
 
     def info(self, name: str) -> Info:
         return Info(name, self._config(name))

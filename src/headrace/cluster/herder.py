@@ -20,6 +20,8 @@ from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.rest_bodies import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.state import ClusterState
+from headrace.cluster.status import StatusState
 from headrace.cluster.status_reporter import StatusReporter, remove_stale_statuses
 from headrace.cluster.stores import WorkerStores
 from headrace.cluster.supervisors import Supervisors
@@ -75,7 +77,7 @@ class Herder:
 
     def _remove_stale_statuses(self) -> None:
         """Remove statuses of removed parts: all as the leader, else those of this worker, which may have been away."""
-        remove_stale_statuses(self._stores.status.snapshot(), self._stores.config.snapshot(), self._reporter, self._group.leads())
+        remove_stale_statuses(*self.snapshots(), self._reporter, self._group.leads())
 
     def _on_change(self, kind: str, name: str) -> None:
         """Called by the config store, on its thread, after it has applied a record. kind: `connector`, `tasks` …"""
@@ -130,10 +132,13 @@ class Herder:
         """The names of all connectors."""
         return list(self._stores.config.snapshot().connectors)
 
+    def snapshots(self) -> tuple[StatusState, ClusterState]:
+        """The states of all connectors, and their configurations. A part of them that has not changed is the same object."""
+        return self._stores.status.snapshot(), self._stores.config.snapshot()
+
     def info(self, name: str) -> ConnectorInfo:
         """Configuration, tasks and type of a connector. Raises NotFoundError."""
-        state = self._stores.config.snapshot()
-        config, count = self._config(name), len(state.task_configs(name))
+        config, count = self._config(name), len(self._stores.config.snapshot().task_configs(name))
         return ConnectorInfo(name, config, [(name, number) for number in range(count)], connector_type(config))
 
     def _config(self, name: str) -> Mapping[str, Any]:
@@ -151,9 +156,8 @@ class Herder:
         connector = self._stores.status.connector(name)
         if connector is None:
             raise NotFoundError(f"No status found for connector {name}")
-        config = self._stores.config.snapshot().connectors.get(name, {})
-        tasks, more = self._stores.status.tasks(name), ["stream"] if own else []
-        return rest_bodies.status_body(name, connector, tasks, connector_type(config), more)
+        kind = connector_type(self._stores.config.snapshot().connectors.get(name, {}))
+        return rest_bodies.status_body(name, connector, self._stores.status.tasks(name), kind, ["stream"] if own else [])
 
     def task_status(self, name: str, task: int) -> dict[str, Any]:
         """The body of `GET /connectors/{name}/tasks/{task}/status`. Raises NotFoundError."""
@@ -348,10 +352,7 @@ class Herder:
         return [None if partition is None else dict(partition) for partition in self._stores.offsets.partitions(name)]
 
     def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
-        """The lag of each partition of a source or a sink's group.
-
-        Raises NotFoundError, BadRequestError, KafkaFailure. ages: with times, which only sources have.
-        """
+        """The lag of each partition; ages: with times, of sources only. Raises NotFoundError, BadRequestError, KafkaFailure."""
         with concealed():
             config = self._resolved(name)
             if connector_type(config) == "sink":

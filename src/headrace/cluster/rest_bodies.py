@@ -23,12 +23,16 @@ class ConnectorInfo:
     type: str
 
 
+UNKNOWN = "unknown"
+"""The type of a connector whose class cannot be found."""
+
+
 def connector_type(config: Mapping[str, Any]) -> str:
     """`source` or `sink`; `unknown` if the class cannot be found. A failed import is not retried."""
     try:
         return str(connector_class(config, again=False).plugin_kind)
     except HeadraceError:
-        return "unknown"
+        return UNKNOWN
 
 
 def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind: str, more: Sequence[str] = ()) -> dict[str, Any]:

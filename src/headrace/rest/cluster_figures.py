@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from headrace.cluster.herder import Herder
 from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
-from headrace.runtime.metrics.figures import INTERVAL_S, FigureSample
+from headrace.runtime.metrics.figures import INTERVAL_S, FigureSample, TaskFigures
 from headrace.runtime.schema_usage import USAGE
 from headrace.values.times import now_ms
 
@@ -82,32 +82,59 @@ def figures_body(herder: Herder, points: int, connector: str = "") -> dict[str, 
 
     connector: of this one only; empty: of all.
     """
-    measured = [task for task in herder.metrics.figures() if not connector or task.connector == connector]
-    tasks = [{**asdict(task), "waiting_for": USAGE.waiting_for(task.connector, task.task)} for task in measured]
-    names = {task["connector"] for task in tasks} | ({connector} if connector else set())  # it may have no task here now
-    series = {name: [[s.rate, s.age_ms] for s in herder.metrics.history.of(name)[-points:]] for name in names} if points else {}
+    measured = _measured(herder, points, connector)
+    tasks = [{**asdict(task), "waiting_for": reason} for task, reason in measured.tasks]
+    series = {name: [[sample.rate, sample.age_ms] for sample in samples] for name, samples in measured.history.items()}
     return {"worker_id": herder.worker_id, "tasks": tasks, "history": series}
 
 
-def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
-    """The figures in an answer of `GET /headrace/figures`."""
-    by_name: dict[str, ConnectorFigures] = {}
-    for task in body["tasks"]:
-        name = task["connector"]
-        stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
-        waiting = {task["task"]: task["waiting_for"]} if task.get("waiting_for") else {}
-        freshness_ms = task.get("freshness_ms")
-        figures = ConnectorFigures(
-            task["rate"], task["lag"], task["age_ms"],
-            stalled=stalled, waiting=waiting, silent_since_ms=task.get("silent_since_ms"),
-            target_silent_since_ms=task.get("target_silent_since_ms"), freshness_ms=freshness_ms,
-            freshness={} if freshness_ms is None else {task["task"]: freshness_ms},
-        )  # fmt: skip
-        by_name[name] = by_name.get(name, ConnectorFigures()).plus(figures)
-    for name, samples in body["history"].items():
-        connector_figures = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
-        by_name[name] = by_name.get(name, ConnectorFigures()).plus(connector_figures)
-    return by_name
+@dataclass(frozen=True)
+class _Measured:
+    """What one worker measures."""
+
+    tasks: Sequence[tuple[TaskFigures, str | None]]
+    """Each with why it waits for a schema registry."""
+    history: Mapping[str, Sequence[FigureSample]]
+
+    def by_connector(self) -> dict[str, ConnectorFigures]:
+        """The figures of each connector."""
+        by_name: dict[str, ConnectorFigures] = {}
+        for task, reason in self.tasks:
+            figures, others = _of_task(task, reason), by_name.get(task.connector)
+            by_name[task.connector] = others.plus(figures) if others else figures
+        for name, samples in self.history.items():
+            by_name[name] = replace(by_name.get(name, ConnectorFigures()), samples=samples)
+        return by_name
+
+
+def _measured(herder: Herder, points: int, connector: str = "") -> _Measured:
+    """By this worker, now; connector: of this one only; empty: of all."""
+    tasks = [task for task in herder.metrics.figures() if not connector or task.connector == connector]
+    names = {task.connector for task in tasks} | ({connector} if connector else set())  # it may have no task here now
+    history = {name: herder.metrics.history.of(name)[-points:] for name in names} if points else {}
+    return _Measured([(task, USAGE.waiting_for(task.connector, task.task)) for task in tasks], history)
+
+
+def _of_answer(body: Mapping[str, Any]) -> _Measured:
+    """What another worker, of an older or newer version, has answered. Raises KeyError, TypeError, ValueError."""
+    known = {field.name for field in fields(TaskFigures)}
+    tasks = [
+        (TaskFigures(**{name: value for name, value in task.items() if name in known}), task.get("waiting_for"))
+        for task in body["tasks"]
+    ]
+    return _Measured(
+        tasks, {name: [FigureSample(rate, age) for rate, age in samples] for name, samples in body["history"].items()}
+    )
+
+
+def _of_task(task: TaskFigures, waiting_for: str | None) -> ConnectorFigures:
+    return ConnectorFigures(
+        task.rate, task.lag, task.age_ms,
+        stalled={task.task: task.stalled_ms} if task.stalled_ms else {},
+        waiting={task.task: waiting_for} if waiting_for else {},
+        silent_since_ms=task.silent_since_ms, target_silent_since_ms=task.target_silent_since_ms,
+        freshness_ms=task.freshness_ms, freshness={} if task.freshness_ms is None else {task.task: task.freshness_ms},
+    )  # fmt: skip
 
 
 def connector_figures_body(
@@ -121,10 +148,10 @@ def connector_figures_body(
     now = now_ms()
     path, query = ["headrace", "figures"], {"points": str(points), "connector": connector}
     answered = worker_client.get_from_all(sorted(workers_of(herder, connector) - {herder.worker_id}), path, query, request)
-    figures = by_connector(figures_body(herder, points, connector)).get(connector, ConnectorFigures())
+    figures = _measured(herder, points, connector).by_connector().get(connector, ConnectorFigures())
     for response in answered.values():
         if response is not None:
-            figures = figures.plus(by_connector(response).get(connector, ConnectorFigures()))
+            figures = figures.plus(_of_answer(response).by_connector().get(connector, ConnectorFigures()))
     first_ms = now - (len(figures.samples) - 1) * int(INTERVAL_S * 1000)
     samples = [
         {"time_ms": first_ms + n * int(INTERVAL_S * 1000), "rate": round(sample.rate, 3), "age_ms": sample.age_ms}
@@ -179,7 +206,7 @@ class ClusterFigures:
                 if now - worker_figures.requested_s < _RETENTION_S
             }
             by_worker = [self._request_figures(worker, request) for worker in other_workers]
-        own_figures = by_connector(figures_body(herder, POINTS))  # may read lags of clusters, while the other workers respond
+        own_figures = _measured(herder, POINTS).by_connector()  # may read lags of clusters, while the other workers respond
         left_s = max(0.0, now + _FIRST_S - time.monotonic())
         wait([worker.pending for worker in by_worker if worker.pending and worker.reached is None], left_s)
         for worker_figures in by_worker:
@@ -199,6 +226,6 @@ class ClusterFigures:
     def _ask(self, worker_id: str, worker: _Worker, request: Request) -> None:
         try:
             response = self._worker_client.get_from(worker_id, ["headrace", "figures"], {"points": str(POINTS)}, request)
-            worker.figures, worker.reached = by_connector(response), True
+            worker.figures, worker.reached = _of_answer(response).by_connector(), True
         except (HeadraceError, KeyError, TypeError, ValueError):
             worker.figures, worker.reached = {}, False

@@ -11,21 +11,28 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
 from headrace.cluster.herder import Herder
-from headrace.errors import HeadraceError, NotFoundError, RestError
+from headrace.cluster.records import Properties
+from headrace.cluster.rest_bodies import UNKNOWN, connector_type
+from headrace.cluster.state import ClusterState
+from headrace.cluster.status import StatusState
+from headrace.cluster.status_records import Status
+from headrace.errors import HeadraceError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.cluster_names import read_from, written_to
 from headrace.rest.traces import first_line
 from headrace.runtime.states import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED
+from headrace.topics.active import TopicStatus
 
 PER_PAGE = 50
 OWN_CLUSTER = "of the workers"
 _ORDER = {FAILED: 0, RESTARTING: 1, UNASSIGNED: 2, PAUSED: 4, STOPPED: 5}
 _FRESH_S = 2.0
+_NO_FIGURES = ConnectorFigures()
 _GROUP_FRESH_S, _GROUP_PATIENCE_S = 15.0, 0.2  # reads the group's members from Kafka
 
 
@@ -161,13 +168,28 @@ SORTS: Mapping[str, Callable[[OverviewRow], Any]] = {
 }
 
 
+class _RowInputs(NamedTuple):
+    """All that a row depends on: parts of snapshots, which are the same objects as before if nothing has changed."""
+
+    config: Properties
+    connector: Status | None
+    tasks: Mapping[int, Status]
+    topics: Mapping[str, TopicStatus]
+    figures: ConnectorFigures
+
+    def parts(self) -> list[Status]:
+        """The states of the connector and its tasks; empty if it was just created."""
+        return [] if self.connector is None else [self.connector, *(status for _, status in sorted(self.tasks.items()))]
+
+
 class Overview:
-    """Creates snapshots, at most one in two seconds. Thread-safe."""
+    """Creates snapshots, at most one in two seconds; a row only if something in it has changed. Thread-safe."""
 
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
         self._lock = threading.Lock()
         self._cached: tuple[Herder, float, Snapshot] | None = None
+        self._rows: dict[str, tuple[_RowInputs, OverviewRow]] = {}
         self._group: Future[int | None] | None = None
         self._group_requested_s = 0.0
         self._group_size: int | None = None
@@ -178,16 +200,26 @@ class Overview:
         with self._lock:
             if self._cached and self._cached[0] is herder and time.monotonic() - self._cached[1] < _FRESH_S:
                 return self._cached[2]
-            statuses = {name: _status(herder, name) for name in herder.connectors()}
-            workers = {part["worker_id"] for status in statuses.values() for part in _parts(status)}
+            states, cluster = herder.snapshots()
+            workers = _workers_of(states, cluster)
             figures, silent = self._figures.read(herder, request, workers)
-            rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
+            self._rows = {
+                name: self._row(herder, name, _inputs(states, name, config, figures.get(name, _NO_FIGURES)))
+                for name, config in cluster.connectors.items()
+            }
+            rows = [row for _, row in self._rows.values()]
             count = self._workers(herder, len({herder.worker_id, *workers}))
-            snapshot = Snapshot(rows, silent, _away(herder, rows, figures), herder.worker_id, count)
+            snapshot = Snapshot(rows, silent, _away(cluster, rows, figures), herder.worker_id, count)
             if self._cached and self._cached[2] == snapshot:
                 snapshot = self._cached[2]  # whose digest is known
             self._cached = (herder, time.monotonic(), snapshot)
             return snapshot
+
+    def _row(self, herder: Herder, name: str, inputs: _RowInputs) -> tuple[_RowInputs, OverviewRow]:
+        before = self._rows.get(name)
+        if before and before[0] == inputs and before[1].type != UNKNOWN:  # a class that was not found may be there now
+            return before
+        return inputs, _row(herder, name, inputs)
 
     def _workers(self, herder: Herder, reported: int) -> int:
         """How many workers the group has; those that statuses name where Kafka has not answered yet, or not at all."""
@@ -224,29 +256,25 @@ def _group_size(herder: Herder) -> int | None:
         return None
 
 
-def _status(herder: Herder, name: str) -> dict[str, Any] | None:
-    try:
-        return herder.status(name)
-    except NotFoundError:  # just created, or deleted meanwhile
-        return None
+def _inputs(states: StatusState, name: str, config: Properties, figures: ConnectorFigures) -> _RowInputs:
+    return _RowInputs(config, states.connectors.get(name), states.tasks.get(name, {}), states.topics.get(name, {}), figures)
 
 
-def _parts(status: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return [status["connector"], *status["tasks"]] if status else []
+def _workers_of(states: StatusState, cluster: ClusterState) -> set[str]:
+    """The workers that connectors and tasks are on."""
+    connectors = {name: status for name, status in states.connectors.items() if name in cluster.connectors}
+    tasks = (status for name in connectors for status in states.tasks.get(name, {}).values())
+    return {status["worker_id"] for status in (*connectors.values(), *tasks)}
 
 
-def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
-    try:
-        info = herder.info(name)
-    except NotFoundError:
-        return None
-    parts, shown_figures = _parts(status), figures or ConnectorFigures()
-    tasks = parts[1:]
+def _row(herder: Herder, name: str, inputs: _RowInputs) -> OverviewRow:
+    config, figures, parts = inputs.config, inputs.figures, inputs.parts()
+    tasks, kind = parts[1:], connector_type(config)
     state = parts[0]["state"] if parts else UNASSIGNED
     return OverviewRow(
         name=name,
-        type=info.type,
-        connector_class=info.config.get("connector.class") or "",
+        type=kind,
+        connector_class=config.get("connector.class") or "",
         state=FAILED if any(part["state"] == FAILED for part in parts) else state,
         connector_state=state,
         worker_id=parts[0]["worker_id"] if parts else "",
@@ -254,12 +282,12 @@ def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: Conn
         tasks=len(tasks),
         running=sum(task["state"] == RUNNING for task in tasks),
         failed=sum(task["state"] == FAILED for task in tasks),
-        problem=_problem(parts, shown_figures, _clusters(info.type, info.config)),
-        lag=shown_figures.lag,
-        freshness_ms=_rounded(shown_figures.freshness_ms),
-        age_ms=shown_figures.age_ms,
-        rate=round(shown_figures.rate, 3),
-        rates=[round(sample.rate, 3) for sample in shown_figures.samples],
+        problem=_problem(parts, figures, _clusters(kind, config)),
+        lag=figures.lag,
+        freshness_ms=_rounded(figures.freshness_ms),
+        age_ms=figures.age_ms,
+        rate=round(figures.rate, 3),
+        rates=[round(sample.rate, 3) for sample in figures.samples],
         topics=_topics(herder, name),
     )
 
@@ -274,23 +302,24 @@ def _clusters(kind: str, config: Mapping[str, str | None]) -> tuple[str, str]:
     return read_from(kind, config) or OWN_CLUSTER, written_to(kind, config) or OWN_CLUSTER
 
 
-def _away(herder: Herder, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
+def _away(cluster: ClusterState, rows: Sequence[OverviewRow], figures: Mapping[str, ConnectorFigures]) -> list[ClusterAway]:
     """The clusters that give no answer."""
     away: dict[str, ClusterAway] = {}
     for row in rows:
-        connector_figures = figures.get(row.name, ConnectorFigures())
+        connector_figures = figures.get(row.name, _NO_FIGURES)
         silent = (connector_figures.silent_since_ms, connector_figures.target_silent_since_ms)
         if silent == (None, None):
             continue
-        for side, (cluster, since_ms) in enumerate(zip(_clusters(row.type, herder.info(row.name).config), silent, strict=True)):
+        clusters = _clusters(row.type, cluster.connectors[row.name])
+        for side, (servers, since_ms) in enumerate(zip(clusters, silent, strict=True)):
             if since_ms is not None:
-                before = away.get(cluster, ClusterAway(cluster, since_ms, 0, 0))
+                before = away.get(servers, ClusterAway(servers, since_ms, 0, 0))
                 counts = before.connectors + (side == 0), before.writers + (side == 1)
-                away[cluster] = ClusterAway(cluster, min(before.since_ms, since_ms), *counts)
-    return sorted(away.values(), key=lambda cluster: (cluster.since_ms, cluster.cluster))
+                away[servers] = ClusterAway(servers, min(before.since_ms, since_ms), *counts)
+    return sorted(away.values(), key=lambda of: (of.since_ms, of.cluster))
 
 
-def _problem(parts: Sequence[Mapping[str, Any]], figures: ConnectorFigures, clusters: tuple[str, str]) -> str:
+def _problem(parts: Sequence[Status], figures: ConnectorFigures, clusters: tuple[str, str]) -> str:
     """The first sentence of what has failed; if nothing has, which cluster is away, or which task makes no progress.
 
     clusters: that it reads from, and that it writes to.
