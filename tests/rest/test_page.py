@@ -564,6 +564,19 @@ def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_lit
     assert cpu_s(ask) < 0.05 * 4  # of one second: under 5 % of a core, with room for a slow machine
 
 
+def test_a_part_that_is_asked_for_again_is_rendered_only_if_something_in_it_has_changed(
+    page: Page, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch
+):
+    herder.create("once", dict(CONFIG))
+    rendered: list[str] = []
+    monkeypatch.setattr("headrace.rest.page.call.render", lambda name, **values: rendered.append(name) or render(name, **values))
+    monkeypatch.setattr("headrace.rest.overview._FRESH_S", 0.0)
+    texts = [page.get("/ui/connector/head?name=once").text for _ in range(3)]
+    assert (len(set(texts)), len(rendered)) == (1, 1)
+    herder.pause("once")
+    assert page.get("/ui/connector/head?name=once").text != texts[0]
+
+
 def test_with_a_thousand_connectors_no_screen_takes_a_second(thousand: Client, monkeypatch: pytest.MonkeyPatch):
     page = Page(thousand)
     monkeypatch.setattr("headrace.rest.overview._FRESH_S", 0.0)

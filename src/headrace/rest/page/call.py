@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ import anyio.from_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace import __version__
 from headrace.cluster.herder import Herder
 from headrace.config.secrets import Secrets
 from headrace.errors import HeadraceError, RestError
@@ -19,6 +19,7 @@ from headrace.rest.caller import Caller, caller_of
 from headrace.rest.overview import Overview
 from headrace.rest.page import inner
 from headrace.rest.page.render import render
+from headrace.rest.page.rendered_parts import PARTS, stamp_of
 from headrace.rest.roles import Role
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -102,12 +103,10 @@ class Call:
 
     def renewed(self, template: str, **values: Any) -> Response:
         """A part of a page that is asked for again and again: nothing (204) if it is as the browser has it."""
-        response = self.page(template, **values)
-        stamp = hashlib.sha256(bytes(response.body)).hexdigest()[:16]
-        if self.seen(stamp):
-            return Response(status_code=204)
-        response.headers["X-Stamp"] = stamp
-        return response
+        contents = stamp_of((__version__, template, self.caller.role, values))  # a template shows nothing else
+        html = PARTS.get(contents, lambda: self.page(template, **values))
+        stamp = stamp_of(html)
+        return Response(status_code=204) if self.seen(stamp) else Response(html, 200, {"X-Stamp": stamp}, "text/html")
 
     def message(self, sentence: str, *, ok: bool, status: int = 200, then: str | None = None) -> Response:
         """A sentence in the corner of the page; then: an event that has parts of the page renewed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
 from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
@@ -11,12 +9,11 @@ from starlette.responses import Response
 from headrace.config.whole_number import whole_number
 from headrace.rest.overview import PER_PAGE, SORTS, OverviewQuery, Snapshot
 from headrace.rest.page.call import Call
+from headrace.rest.page.rendered_parts import PARTS, stamp_of
 from headrace.rest.responses import JsonResponse
 
 MOST_CHOSEN = 1000
 """How many connectors can be selected at once."""
-_RENDERED = 32
-"""How many renewed parts are kept, of some 50 kB each."""
 
 
 def _query(call: Call) -> OverviewQuery:
@@ -28,28 +25,6 @@ def _query(call: Call) -> OverviewQuery:
         sort if sort.removeprefix("-") in SORTS else "",
         whole_number(call.query("page"), 1) or 1,
     )
-
-
-class RenderedRows:
-    """The part that is renewed, as it was sent last: many pages may look at the same connectors. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._by_stamp: dict[str, bytes] = {}
-        self._lock = threading.Lock()
-
-    def get(self, stamp: str, render: Callable[[], Response]) -> bytes:
-        """The HTML with this stamp, which says what is in it: rendered unless one of the last had it."""
-        html = self._by_stamp.get(stamp)
-        if html is None:
-            html = bytes(render().body)
-            with self._lock:
-                self._by_stamp[stamp] = html
-                for old in list(self._by_stamp)[:-_RENDERED]:
-                    del self._by_stamp[old]
-        return html
-
-
-_ROWS = RenderedRows()
 
 
 def overview(call: Call) -> Response:
@@ -64,13 +39,13 @@ def rows(call: Call) -> Response:
     stamp = _stamp(call, snapshot, query)
     if call.seen(stamp):  # before it is rendered: many pages may be open on a worker that does nothing
         return Response(status_code=204)
-    html = _ROWS.get(stamp, lambda: _show(call, "overview_rows.html", snapshot, query, stamp))
+    html = PARTS.get(stamp, lambda: _show(call, "overview_rows.html", snapshot, query, stamp))
     return Response(html, headers={"X-Stamp": stamp}, media_type="text/html")
 
 
 def _stamp(call: Call, snapshot: Snapshot, query: OverviewQuery) -> str:
     """Equal for equal rows: they depend on nothing else."""
-    return hashlib.sha256(repr((snapshot.digest, query, call.caller.role)).encode()).hexdigest()[:16]
+    return stamp_of((snapshot.digest, query, call.caller.role))
 
 
 def _show(call: Call, template: str, snapshot: Snapshot, query: OverviewQuery, stamp: str) -> Response:
