@@ -569,7 +569,7 @@ def test_a_part_that_is_asked_for_again_is_rendered_only_if_something_in_it_has_
 ):
     herder.create("once", dict(CONFIG))
     rendered: list[str] = []
-    monkeypatch.setattr("headrace.rest.page.call.render", lambda name, **values: rendered.append(name) or render(name, **values))
+    monkeypatch.setattr("headrace.rest.page.call.render", lambda part, **values: rendered.append(part) or render(part, **values))
     monkeypatch.setattr("headrace.rest.overview._FRESH_S", 0.0)
     texts = [page.get("/ui/connector/head?name=once").text for _ in range(3)]
     assert (len(set(texts)), len(rendered)) == (1, 1)
