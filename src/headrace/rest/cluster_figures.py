@@ -109,7 +109,7 @@ class _Measured:
 
 def _measured(herder: Herder, points: int, connector: str = "") -> _Measured:
     """By this worker, now; connector: of this one only; empty: of all."""
-    tasks = [task for task in herder.metrics.figures() if not connector or task.connector == connector]
+    tasks = herder.metrics.figures(connector)
     names = {task.connector for task in tasks} | ({connector} if connector else set())  # it may have no task here now
     history = {name: herder.metrics.history.of(name)[-points:] for name in names} if points else {}
     return _Measured([(task, USAGE.waiting_for(task.connector, task.task)) for task in tasks], history)

@@ -217,3 +217,11 @@ def test_the_figures_of_a_task_ask_for_its_lag_once() -> None:
     running(metrics).follow_positions(lambda: asked.append(1) or AT)
     (figures,) = metrics.figures()
     assert (figures.lag, len(asked)) == (11, 1)
+
+
+def test_the_figures_of_one_connector_ask_no_other_for_its_lag() -> None:
+    metrics, asked = Metrics(now=Clock()), list[int]()
+    running(metrics).follow_positions(lambda: asked.append(1) or AT)
+    metrics.task("d", 0, "source")
+    metrics.task_state("d", 0, "RUNNING")
+    assert ([task.connector for task in metrics.figures("d")], asked) == (["d"], [])

@@ -252,11 +252,12 @@ class Metrics:
         with self._lock:
             return int(sum(r.state.written.total for (name, _), r in self._tasks.items() if name == connector))
 
-    def figures(self) -> list[TaskFigures]:
-        """The figures of each task of this worker; also updates their progress."""
+    def figures(self, connector: str = "") -> list[TaskFigures]:
+        """The figures of each task of this worker, or of this connector's; also updates their progress."""
         now = self._now()
         with self._lock:
-            here = {key: r for key, r in self._tasks.items() if r.state.status != "unassigned"}
+            tasks = {key: r for key, r in self._tasks.items() if connector in ("", key[0])}
+        here = {key: r for key, r in tasks.items() if r.state.status != "unassigned"}
         return [_figures(*key, recorder, now) for key, recorder in here.items()]
 
 
