@@ -127,6 +127,20 @@ def test_data_that_cannot_be_read_fails_with_one_sentence(
     assert why in (result.cause or "")
 
 
+def test_a_decimal_whose_exponent_is_huge_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
+    price = {"type": "number", "title": DECIMAL, "connect.version": 1, "connect.parameters": {"scale": "2"}}
+    id = registry.register("orders-value", {"type": "object", "properties": {"price": price}}, "JSON")
+    records = [
+        Record(b"\0" + id.to_bytes(4) + b'{"price":%s}' % number)
+        for number in (b"1e-2000000000", b"1e500000000", b"0e-2000000000", b"1.3e1", b"1.234")
+    ]
+    small, large, zero, whole, digits = through(spark, props(registry, CONVERTER), records, TO_JSON)
+    assert "the decimal 1E-2000000000 does not fit the scale 2 of its schema" in (small.cause or "")
+    assert "the decimal 1E+500000000 would have more than 10000 zeros with the scale 2" in (large.cause or "")
+    assert "the decimal 1.234 does not fit the scale 2 of its schema" in (digits.cause or "")
+    assert [json.loads(outcome.value or b"") for outcome in (zero, whole)] == [{"price": "AA=="}, {"price": "BRQ="}]
+
+
 def test_data_without_a_schema_is_refused(spark: SparkSession, registry: SchemaRegistry) -> None:
     config = props(registry, CONVERTER)
     plain = {**config, "value.converter": JSON, "value.converter.schemas.enable": "false"}

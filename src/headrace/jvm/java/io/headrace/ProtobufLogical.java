@@ -16,6 +16,8 @@ import java.util.Map;
 /** Messages that stand for one value in Connect: google.type.Date, google.protobuf.Timestamp, confluent.type.Decimal and so on. */
 abstract class ProtobufLogical extends ProtobufType.Nested {
     private static final int MILLI = 1_000_000; // in nanoseconds
+    private static final int MOST_ZEROS = 10_000;
+    private static final int MOST_SHOWN = 100; // digits in a message
 
     static ProtobufLogical of(String type, JsonNode node) {
         return switch (type) {
@@ -188,12 +190,27 @@ abstract class ProtobufLogical extends ProtobufType.Nested {
         }
     }
 
-    /** A decimal with the scale that its schema has. */
+    /** A decimal with the scale that its schema has. An exponent of a few characters may stand for more zeros than fit into memory. */
     static BigDecimal scaled(BigDecimal value, int scale) throws IOException {
-        try {
-            return value.setScale(scale);
-        } catch (ArithmeticException e) {
-            throw new IOException("the decimal " + value.toPlainString() + " does not fit the scale " + scale + " of its schema", e);
+        if (value.signum() == 0) {
+            return new BigDecimal(BigInteger.ZERO, scale);
         }
+        long zeros = (long) scale - value.scale(); // that are added; negative: digits that are left out
+        if (zeros > MOST_ZEROS) {
+            throw new IOException("the decimal " + shown(value) + " would have more than " + MOST_ZEROS + " zeros with the scale " + scale
+                + " of its schema");
+        }
+        try {
+            if (-zeros < value.precision()) {
+                return value.setScale(scale);
+            }
+        } catch (ArithmeticException e) {
+            // digits would be lost
+        }
+        throw new IOException("the decimal " + shown(value) + " does not fit the scale " + scale + " of its schema");
+    }
+
+    private static String shown(BigDecimal value) {
+        return value.precision() > MOST_SHOWN ? "of " + value.precision() + " digits" : value.toString();
     }
 }
