@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from headrace.avro.mapping import AvroOptions
+from headrace.avro.writing import writing_plan
+from headrace.errors import DataError
 from headrace.testing.registry import SchemaRegistry
+from headrace.values.schema import DATE, TIMESTAMP, Schema
 from tests.avro.chains import props, through
 from tests.avro.test_data import deserialized, serialized
 from tests.transforms.chains import JSON, Record
@@ -80,3 +86,69 @@ def test_a_schema_that_refers_to_another_is_read(
     [result] = through(spark, props(registry, converter), [Record(b"\0" + id + payload)], to)
     assert isinstance(result, Record), result
     assert json.loads(result.value or b"") == {"one": {"a": "hello"}}
+
+
+def logical(kind: str, logical_type: str, /, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": logical_type, **more}
+
+
+def test_a_decimal_gets_the_scale_of_the_newest_schema_or_is_an_error_of_its_record(
+    spark: SparkSession, registry: SchemaRegistry
+) -> None:
+    four = logical("bytes", "decimal", precision=12, scale=4)
+    two = logical("bytes", "decimal", precision=9, scale=2)
+    fixed = logical("fixed", "decimal", precision=9, scale=5, name="F", size=6)
+    registry.store.levels[None] = "NONE"
+    data = [{"a": Decimal(text), "b": Decimal("-1.5")} for text in ("13.12", "-0.01", "0", "14.432", "14.4321")]
+    records = [Record(serialized(registry, record("R", a=four, b=four), one)) for one in data]
+    registry.register("orders-value", record("R", a=["null", two], b=fixed))
+    config = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
+    *outcomes, lost, long = through(spark, config, records, config)
+    assert [deserialized(registry, outcome.value) for outcome in outcomes] == data[:3]
+    for number, outcome in (("14.4320", lost), ("14.4321", long)):
+        assert f"the decimal {number} does not fit the scale 2 of its schema (field a)" in (outcome.cause or "")
+
+
+def test_a_number_is_written_as_a_wider_one_of_the_newest_schema(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.store.levels[None] = "NONE"
+    old, newest = (
+        record("R", a="int", b="int", c="float", d="int"),
+        record("R", a="long", b="double", c="double", d=["long", "int"]),
+    )
+    records = [Record(serialized(registry, old, {"a": -(2**31), "b": 2**31 - 1, "c": c, "d": 3})) for c in (0.1, math.inf)]
+    registry.register("orders-value", newest)
+    config = props(registry, auto_register_schemas="false", use_latest_version="true")
+    outcomes = through(spark, config, records, config)
+    floats = [0.10000000149011612, math.inf]  # 0.1 of 32 bits
+    assert [deserialized(registry, outcome.value) for outcome in outcomes] == [
+        {"a": -(2**31), "b": 2**31 - 1, "c": c, "d": 3} for c in floats
+    ]
+    assert [(outcome.value or b"")[-2:] for outcome in outcomes] == [b"\x02\x06"] * 2  # the branch int
+
+
+@pytest.mark.parametrize(("schema", "node", "why"), [
+    (Schema("int64", name=TIMESTAMP), logical("long", "timestamp-micros"), "has timestamp-micros for the field a, whose data is timestamp-millis"),
+    (Schema("int32", name=DATE), logical("int", "time-millis"), "has time-millis for the field a, whose data is date"),
+    (Schema("int32", name=DATE), "long", "has long for the field a, which is INT32"),
+    (Schema("int32"), logical("long", "timestamp-millis"), "has long for the field a, which is INT32"),
+    (Schema("int64"), "double", "has double for the field a, which is INT64"),
+    (Schema("int64", name=TIMESTAMP), "long", None),
+    (Schema("int64"), logical("long", "timestamp-micros"), None),
+    (Schema("int64", name=TIMESTAMP), logical("long", "local-timestamp-millis"), None),
+])  # fmt: skip
+def test_a_number_of_another_unit_is_refused(schema: Schema, node: Any, why: str | None) -> None:
+    def plan() -> Any:
+        return writing_plan(Schema("struct", fields={"a": schema}), json.dumps(record("R", a=node)), AvroOptions())
+
+    if why is None:
+        assert plan() == {"t": "record", "f": [["a", {"t": "long"}]]}
+    else:
+        with pytest.raises(DataError, match=why):
+            plan()
+
+
+def test_a_type_may_be_defined_in_a_field_that_the_data_lacks() -> None:
+    inner = {"name": "one", "type": ["null", record("In", a="int")], "default": None}
+    avro = {"type": "record", "name": "R", "fields": [inner, {"name": "two", "type": "In"}]}
+    schema = Schema("struct", fields={"two": Schema("struct", fields={"a": Schema("int32")})})
+    assert writing_plan(schema, json.dumps(avro), AvroOptions())["f"][1][0] == "two"

@@ -10,11 +10,10 @@ from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
 from headrace.values import json_text
 from headrace.values.recursion import bare
-from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from headrace.values.schema import DECIMAL, Schema
 
 _TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long", "float32": "float", "float64": "double",
           "boolean": "boolean", "string": "string", "bytes": "bytes"}  # fmt: skip
-_LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 
 
 def from_connect(schema: Schema | None, options: AvroOptions) -> str:
@@ -76,8 +75,8 @@ class _AvroFromConnect:
                 properties["connect.name"] = schema.name
             if schema.type in ("int8", "int16"):
                 properties["connect.type"] = schema.type
-        if schema.name in _LOGICAL:
-            properties["logicalType"] = _LOGICAL[schema.name]
+        if schema.name in mapping.LOGICAL:
+            properties["logicalType"] = mapping.LOGICAL[schema.name]
         elif schema.logical == DECIMAL:
             properties["logicalType"] = "decimal"
         return properties | {key: value for key, value in parameters.items() if key.startswith("avro")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from headrace.values.schema import Schema
+from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 
 NAMESPACE = "io.confluent.connect.avro"
 DEFAULT_NAME = f"{NAMESPACE}.ConnectDefault"
@@ -20,6 +20,8 @@ FIELD_DOC, FIELD_DEFAULT = f"{NAMESPACE}.field.doc.", f"{NAMESPACE}.field.defaul
 ENUM_DEFAULT = f"{NAMESPACE}.enum.default."
 FIXED_SIZE, PRECISION = "connect.fixed.size", "connect.decimal.precision"
 PRECISION_DEFAULT = 64
+LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+"""The logical types of Avro that Connect has, but for decimals."""
 NAMED = ("record", "enum", "fixed", "error")
 
 ANYTHING_SCHEMA: dict[str, Any] = {

@@ -13,13 +13,18 @@ from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import collect
 from headrace.errors import DataError
 from headrace.values.recursion import bare
-from headrace.values.schema import Schema
+from headrace.values.schema import DECIMAL, Schema
 
 Plan = dict[str, Any]
 _PRIMITIVES = ("boolean", "int", "long", "float", "double", "string", "bytes")
 _FITS = {"int8": ("int",), "int16": ("int",), "int32": ("int",), "int64": ("long",), "float32": ("float",),
          "float64": ("double",), "boolean": ("boolean",), "string": ("string", "enum"), "bytes": ("bytes", "fixed"),
          "struct": ("record",), "map": ("map", "array"), "array": ("array",)}  # fmt: skip
+_WIDER = {"int8": ("long", "float", "double"), "int16": ("long", "float", "double"), "int32": ("long", "double"),
+          "float32": ("double",)}  # fmt: skip
+"""Avro's types that have every number of the type of Connect, too."""
+_UNITS = ("date", "time-", "timestamp-", "local-timestamp-")
+"""What the names of logical types with a unit of time begin with."""
 
 
 def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, references: Sequence[str] = ()) -> Plan:
@@ -30,12 +35,11 @@ def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, referen
     if schema is None:
         return {"t": "any"}
     names: dict[str, Any] = {}
-    for reference in references:
-        collect(json.loads(reference), "", names)
-    plan = _AvroPlans(options, names, lambda: _is_written_as(schema, avro, options)).plan(
-        schema, json.loads(avro), "", "the data"
-    )
-    return {"t": "raw"} if plan["t"] == "bytes" else plan
+    node = json.loads(avro)
+    for text_node in (*map(json.loads, references), node):
+        collect(text_node, "", names)
+    plan = _AvroPlans(options, names, lambda: _is_written_as(schema, avro, options)).plan(schema, node, "", "the data")
+    return plan | {"t": "raw"} if plan["t"] == "bytes" else plan
 
 
 def _is_written_as(schema: Schema, avro: str, options: AvroOptions) -> bool:
@@ -43,6 +47,31 @@ def _is_written_as(schema: Schema, avro: str, options: AvroOptions) -> bool:
         return from_connect(schema, options) == avro
     except DataError:
         return False
+
+
+def _is_wider(schema: Schema, kind: str, node: Any) -> bool:
+    """Whether a number is written as one of a larger type, which has no unit of its own."""
+    return kind in _WIDER.get(schema.type, ()) and schema.logical is None and not _logical(node)
+
+
+def _logical(node: Any) -> str:
+    """The logical type of a node, "" for none."""
+    return str(node.get("logicalType") or "").lower() if isinstance(node, dict) else ""
+
+
+def _require_unit(schema: Schema, node: Any, where: str) -> None:
+    """Raise DataError if a date or time would be written as the same number of another unit."""
+    expected, logical = mapping.LOGICAL.get(schema.logical or ""), _logical(node)
+    if expected and logical.startswith(_UNITS) and logical.removeprefix("local-") != expected:
+        raise DataError(f"The Avro schema has {logical} for {where}, whose data is {expected}")
+
+
+def _scales(schema: Schema, node: Any) -> Plan:
+    """The scales of a decimal that is written with another scale than its data has: the data's, and the one written."""
+    if schema.logical != DECIMAL or _logical(node) != "decimal":
+        return {}
+    written = node["scale"] if isinstance(node.get("scale"), int) else 0
+    return {} if written == schema.scale else {"from": schema.scale, "to": written}
 
 
 class _AvroPlans:
@@ -56,12 +85,14 @@ class _AvroPlans:
         node, space, kind, name = self._resolved(node, space)
         if kind == "union":
             return self._union(schema, node, space, where)
-        if kind not in _FITS[schema.type] or (kind == "array" and schema.type == "map" and self._is_map(schema)):
+        fits = kind in _FITS[schema.type] or _is_wider(schema, kind, node)
+        if not fits or (kind == "array" and schema.type == "map" and self._is_map(schema)):
             raise DataError(f"The Avro schema has {kind} for {where}, which is {schema.type.upper()} in Connect's schema")
+        _require_unit(schema, node, where)
         if kind in _PRIMITIVES:
-            return {"t": kind}
+            return {"t": "single" if (kind, schema.type) == ("double", "float32") else kind} | _scales(schema, node)
         if kind == "fixed":
-            return {"t": "fixed", "n": node["size"]}
+            return {"t": "fixed", "n": node["size"]} | _scales(schema, node)
         if kind == "enum":
             return {"t": "enum", "s": node["symbols"]}
         if kind == "map" and schema.values:
@@ -90,6 +121,10 @@ class _AvroPlans:
         finally:
             self._enclosing.pop()
 
+    def _is_wider(self, schema: Schema, branch: Any, space: str) -> bool:
+        resolved, _, kind, _ = self._resolved(branch, space)
+        return _is_wider(schema, kind, resolved)
+
     def _is_map(self, schema: Schema) -> bool:
         return mapping.has_text_keys(schema, self._options)
 
@@ -100,15 +135,13 @@ class _AvroPlans:
         if isinstance(node, str) and node not in (*_PRIMITIVES, "null"):
             full = mapping.resolved_name(node, space)
             if full not in self._names:
-                raise DataError(f"The Avro schema names {node}, which it does not define before")
+                raise DataError(f"The Avro schema names {node}, which it does not define")
             node, space = self._names[full]
         if isinstance(node, str):
             return node, space, node, None
         kind = node["type"]
         if kind in mapping.NAMED:
-            full = mapping.full_name(node, space)
-            self._names[full] = (node, space)
-            return node, space, kind, full
+            return node, space, kind, mapping.full_name(node, space)
         return (node, space, kind, None) if isinstance(kind, str) and kind in (*_PRIMITIVES, "null", "array", "map") else (
             self._resolved(kind, space)
         )  # fmt: skip
@@ -118,10 +151,10 @@ class _AvroPlans:
             return self._struct_union(schema, node, space, where)
         null = node.index("null") if "null" in node else -1
         problem: DataError | None = None
-        for place, branch in enumerate(node):
-            if branch != "null":
+        for place in sorted(range(len(node)), key=lambda place: self._is_wider(schema, node[place], space)):
+            if node[place] != "null":
                 try:
-                    plan = self.plan(schema, branch, space, where)
+                    plan = self.plan(schema, node[place], space, where)
                 except DataError as error:
                     problem = problem or error
                     continue

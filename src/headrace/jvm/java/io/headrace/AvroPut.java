@@ -68,9 +68,9 @@ abstract class AvroPut implements RegistryWrite.Writer {
     private static AvroPut of(JsonNode node, Map<Integer, RecordOf> records) {
         String type = node.get("t").asText();
         return switch (type) {
-            case "raw", "bytes" -> new AvroScalars.Bytes("raw".equals(type), -1);
-            case "fixed" -> new AvroScalars.Bytes(false, node.get("n").asInt());
-            case "boolean", "float", "double" -> new AvroScalars.Primitive(type);
+            case "raw", "bytes" -> new AvroScalars.Bytes(node, "raw".equals(type));
+            case "fixed" -> new AvroScalars.Bytes(node, false);
+            case "boolean", "float", "double", "single" -> new AvroScalars.Primitive(type);
             case "int", "long" -> new AvroScalars.Whole(type);
             case "string" -> new AvroScalars.Text();
             case "enum" -> new AvroScalars.Symbol(node.get("s"));

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -48,6 +50,7 @@ final class AvroScalars {
             switch (what) {
                 case "boolean" -> out.writeBoolean(json.getValueAsBoolean());
                 case "float" -> out.writeFloat(isText(json) ? Float.parseFloat(json.getText()) : (float) json.getDoubleValue());
+                case "single" -> out.writeDouble(Float.parseFloat(json.getText())); // of 32 bits in Connect, and a double in Avro
                 default -> out.writeDouble(isText(json) ? Double.parseDouble(json.getText()) : json.getDoubleValue());
             }
         }
@@ -60,23 +63,38 @@ final class AvroScalars {
 
     static final class Bytes extends AvroPut {
         private final boolean isRaw;
-        private final int size;
+        private final int size; // of a fixed type, else -1
+        private final boolean isRescaled; // a decimal whose data has another scale than the schema
+        private final int dataScale;
+        private final int scale;
 
-        Bytes(boolean isRaw, int size) {
+        Bytes(JsonNode node, boolean isRaw) {
             super("bytes");
             this.isRaw = isRaw;
-            this.size = size;
+            this.size = node.path("n").asInt(-1);
+            this.isRescaled = node.has("to");
+            this.dataScale = node.path("from").asInt();
+            this.scale = node.path("to").asInt();
         }
 
         @Override
         void write(JsonParser json, AvroOutput out) throws IOException {
-            byte[] bytes = json.getBinaryValue();
+            byte[] bytes = isRescaled ? rescaled(json.getBinaryValue()) : json.getBinaryValue();
             if (isRaw) {
                 out.writeFixed(bytes);
             } else if (size < 0) {
                 out.writeBytes(bytes);
             } else {
                 out.writeFixed(fitted(bytes));
+            }
+        }
+
+        private byte[] rescaled(byte[] bytes) {
+            try {
+                BigInteger unscaled = bytes.length == 0 ? BigInteger.ZERO : new BigInteger(bytes);
+                return ProtobufLogical.scaled(new BigDecimal(unscaled, dataScale), scale).unscaledValue().toByteArray();
+            } catch (IOException e) {
+                throw new AvroPut.Refused(e.getMessage());
             }
         }
 
