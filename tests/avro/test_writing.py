@@ -127,7 +127,8 @@ def test_a_number_is_written_as_a_wider_one_of_the_newest_schema(spark: SparkSes
 
 
 @pytest.mark.parametrize(("schema", "node", "why"), [
-    (Schema("int64", name=TIMESTAMP), logical("long", "timestamp-micros"), "has timestamp-micros for the field a, whose data is timestamp-millis"),
+    (Schema("int64", name=TIMESTAMP), logical("long", "timestamp-micros"),
+     "has timestamp-micros for the field a, whose data is timestamp-millis"),
     (Schema("int32", name=DATE), logical("int", "time-millis"), "has time-millis for the field a, whose data is date"),
     (Schema("int32", name=DATE), "long", "has long for the field a, which is INT32"),
     (Schema("int32"), logical("long", "timestamp-millis"), "has long for the field a, which is INT32"),

@@ -246,10 +246,10 @@ def test_the_newest_schema_needs_a_place_for_what_is_in_the_data(registry: Schem
 
 
 @pytest.mark.parametrize(("properties", "more", "why"), [
-    ({"a": {"type": "integer"}}, {}, "null is no integer, which the newest schema has for the data.a"),
-    ({"a": {"type": ["null", "string"]}}, {}, "the newest schema has string for the data.a, which is integer"),
+    ({"a": {"type": "integer"}}, {}, "null is no integer, which the registered schema has for the data.a"),
+    ({"a": {"type": ["null", "string"]}}, {}, "the registered schema has string for the data.a, which is integer"),
     ({"a": {"type": ["null", "integer"]}, "b": {"type": "string"}}, {"required": ["b"]}, "requires b, which is not in the data"),
-    ({"b": {"type": "string"}}, {"additionalProperties": False}, "the newest schema has no property a, which is in the data"),
+    ({"b": {"type": "string"}}, {"additionalProperties": False}, "the registered schema has no property a, which is in the data"),
     ({"a": {"type": ["null", "number"]}, "b": {"type": "string"}}, {}, None),
     ({"b": {"type": "string"}}, {}, None),
 ])  # fmt: skip
@@ -264,6 +264,24 @@ def test_json_has_to_be_valid_by_the_newest_schema_unless_that_does_not_matter(
         with pytest.raises(DataError, match=r"Incompatible schema .*, the newest of subject orders-value") as refused:
             made(JSON_SCHEMA, registry.url, **LATEST).learn_value(struct("a"), "orders")
         assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(("format", "scale", "why"), [
+    ("BASE64", "2", None), ("NUMERIC", "4", None),
+    ("BASE64", "4", "has Decimal with the scale 2 for the data.price, which is Decimal with the scale 4"),
+])  # fmt: skip
+def test_a_decimal_of_json_needs_the_scale_of_the_newest_schema_unless_it_is_a_number(
+    registry: SchemaRegistry, format: str, scale: str, why: str | None
+) -> None:
+    data = Schema("struct", name="R", fields={"price": PRICE})
+    registry.register("orders-value", text(data)(made(JSON_SCHEMA, decimal_format=format)), "JSON")
+    other = data.same_but(fields={"price": PRICE.same_but(parameters={"scale": scale})})
+    writer = made(JSON_SCHEMA, registry.url, **LATEST, decimal_format=format)
+    if why is None:
+        writer.learn_value(always(TypedValue("struct", schema=other)), "orders")
+    else:
+        with pytest.raises(DataError, match=why):
+            writer.learn_value(always(TypedValue("struct", schema=other)), "orders")
 
 
 def test_json_that_contains_itself_has_to_be_valid_by_the_newest_schema(registry: SchemaRegistry) -> None:

@@ -9,7 +9,7 @@ from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
-from headrace.json_schema.compatibility import mismatches
+from headrace.json_schema.compatibility import mismatches, required_paths, without_nulls
 from headrace.json_schema.from_connect import from_connect
 from headrace.json_schema.mapping import JsonSchemaOptions, is_union
 from headrace.json_schema.plans import plan_of
@@ -95,8 +95,21 @@ class JsonSchemaConverter(RegisteredConverter):
 
     def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
         """Incompatibilities of the types and the required properties."""
-        reader, data = (self.reading(schema, None, [0]).schema for schema in (registered, RegisteredSchema(0, self.type, text)))
-        return mismatches(reader, json.loads(registered.text), data) if reader is not None and data is not None else []
+        data = self.reading(RegisteredSchema(0, self.type, text), None, [0]).schema
+        return [] if data is None else self._mismatches(registered, data)
+
+    def misfits(self, registered: RegisteredSchema, schema: Schema) -> list[str]:
+        """What `unreadable` says, but for nulls."""
+        return self._mismatches(registered, without_nulls(schema))
+
+    def never_null(self, registered: RegisteredSchema) -> list[tuple[str, ...]]:
+        """The required properties of objects within objects."""
+        reader = self.reading(registered, None, [0]).schema
+        return [] if reader is None else list(required_paths(reader, json.loads(registered.text)))
+
+    def _mismatches(self, registered: RegisteredSchema, data: Schema) -> list[str]:
+        reader = self.reading(registered, None, [0]).schema
+        return [] if reader is None else mismatches(reader, json.loads(registered.text), data, self._options.numeric_decimals)
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """The plan that writes the JSON."""

@@ -150,6 +150,14 @@ class RegisteredConverter(RegistryConfig, Converter):
         """
         return []
 
+    def misfits(self, registered: RegisteredSchema, schema: Schema) -> list[str]:
+        """The same for data of a Connect schema, whatever is null in it."""
+        return []
+
+    def never_null(self, registered: RegisteredSchema) -> list[tuple[str, ...]]:
+        """The paths of fields that a schema of the registry requires, if `writing` does not check that they are not null."""
+        return []
+
     @property
     def replaces_null(self) -> bool:
         """Whether a field's default is written for null."""

@@ -154,3 +154,27 @@ def test_what_cannot_be_read_or_written_is_said(drive, registry):
         StreamsError, match="The value of KSTREAM-SINK-0000000002 cannot be written with avro: The Avro schema has"
     ):
         drive(builder)
+
+
+def test_json_without_a_required_property_is_not_written(drive, registry):
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}, "in": inner}, "required": ["id"]}
+    options = {"schema.registry.url": registry.url, "use.optional.for.nonrequired": "true"}
+    orders = Serdes.json_schema(json.dumps(schema), options)
+
+    def written(change):
+        builder = StreamsBuilder()
+        stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
+        stream.map_values(change).to("copies", Produced.with_(Serdes.string(), orders))
+        return drive(builder)
+
+    with pytest.raises(
+        StreamsError, match="cannot be written with json_schema: the registered schema requires id, which is not in"
+    ):
+        written(lambda v: F.struct(v["id"].alias("name")))
+    id = registry.register("orders-value", schema, "JSON").to_bytes(4)
+    with written(lambda v: F.struct(v["id"].cast("int").alias("id"), v["in"].alias("in"))) as driver:
+        driver.pipe("orders", [(b"k", b"\0" + id + b'{"id":1}', 1, None), (b"k", b"\0" + id + b'{"id":2,"in":{"x":3}}', 2, None)])
+        assert [json.loads(row[5][5:]) for row in driver.read("copies")] == [{"id": 1, "in": None}, {"id": 2, "in": {"x": 3}}]
+        with pytest.raises(Exception, match=r"cannot be written: null in the required property in\.x"):
+            driver.pipe("orders", [(b"k", b"\0" + id + b'{"id":1,"in":{}}', 3, None)])

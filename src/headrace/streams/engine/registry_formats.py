@@ -20,7 +20,7 @@ from headrace.spark.reports import reports, text_of
 from headrace.streams.serdes import RegistrySerde
 from headrace.values.columns import column_of, ddl_of
 from headrace.values.compile_context import CompileContext
-from headrace.values.results import with_schema
+from headrace.values.results import schema_of, with_schema
 from headrace.values.schema import Schema
 from headrace.values.scope import Scope
 from headrace.values.sql import Sql, case, concat, lit, quoted
@@ -109,10 +109,14 @@ class RegistryFormat:
 
         kind: the column's type; what: it is, for messages. Raises StreamsError for data that the schema has no place for.
         """
-        writer = self._writer(topic)
+        id = self._reader.id_of(self._text, self._serde.schema or "", topic)
+        writer = self._writer(id)
         declared_schema = self.schema.same_but(optional=True) if kind.simpleString() == self.type.simpleString() else None
         value = with_schema(kind, column, declared_schema)
+        registered = writer.registry.schema(id)
         try:
+            if problems := writer.misfits(registered, declared_schema or schema_of(kind)):
+                raise DataError("; ".join(problems))
             writer.learn_value(value, topic)
         except DataError as error:
             raise StreamsError(f"The {what} cannot be written with {self._serde.name}: {error}") from error
@@ -124,14 +128,14 @@ class RegistryFormat:
         sentence = concat(lit(f"The {what} cannot be written: "), f"{failure}.message", f"coalesce({failure}.cause, '')")
         name, columns = f"written{next(_numbers)}", [quoted(existing) for existing in frame.columns]
         failed = (f"({failure} IS NOT NULL)", f"cast(raise_error({sentence}) as binary)")
-        sql: Sql = case([(f"({column} IS NULL)", "NULL"), failed], data)
+        nulls = [_null_at(column, path, what) for path in writer.never_null(registered)]
+        sql: Sql = case([(f"({column} IS NULL)", "NULL"), *nulls, failed], data)
         return context.scope.apply(frame).selectExpr(*columns, f"{sql} AS {name}"), name
 
-    def _writer(self, topic: str) -> RegisteredConverter:
-        """The converter for a topic: with the serde's schema, which is registered there if it is a text."""
-        id = self._reader.id_of(self._text, self._serde.schema or "", topic)
+    def _writer(self, id: int) -> RegisteredConverter:
+        """The converter that writes with the schema of an id."""
         # Values are fitted to the schema; what does not fit fails with its record. As the schema of what may be NULL here
-        # (columns of Spark) is compared, a field that it has as required would not be compatible.
+        # (columns of Spark) is compared, a field that it has as required would not be compatible: see `misfits`, `never_null`.
         fits = {"use.schema.id": str(id), "id.compatibility.strict": "false"}
         writer = self._converter({"auto.register.schemas": "false", "use.latest.version": "false", **fits})
         writer.registry = self._reader.registry  # its responses are kept: a plan of each batch asks for nothing
@@ -148,6 +152,14 @@ class RegistryFormat:
             raise StreamsError(
                 f"The {self._part}s have more than {_MAX_SCHEMAS} different schemas, which is more than a plan may have."
             )
+
+
+def _null_at(column: str, path: Sequence[str], what: str) -> tuple[Sql, Sql]:
+    """The case of null in a required field of a struct that is there, which fails."""
+    *outer, name = (quoted(part) for part in path)
+    struct = ".".join([column, *outer])
+    sentence = lit(f"The {what} cannot be written: null in the required property {'.'.join(path)}")
+    return f"({struct} IS NOT NULL AND {struct}.{name} IS NULL)", f"cast(raise_error({sentence}) as binary)"
 
 
 @lru_cache(maxsize=256)
