@@ -180,10 +180,21 @@ def test_topics_have_the_schemas_that_were_used_last() -> None:
     nodes = [LineageNode("connector:c", "connector", "c"), LineageNode("topic:far/orders", "topic", "orders", "far"),
              LineageNode("topic:copy.orders", "topic", "copy.orders")]  # fmt: skip
     uses.add("written", "key", 4, "AVRO", ("shop.Key", 1), Schema("string"), topic="copy.orders")
-    found = with_schemas(Lineage(nodes, []), [asdict(use) for use in uses.all()]).body()["nodes"]
+    edges = [LineageEdge("topic:far/orders", "connector:c"), LineageEdge("connector:c", "topic:copy.orders")]
+    found = with_schemas(Lineage(nodes, edges), [asdict(use) for use in uses.all()]).body()["nodes"]
     assert not found[0]["schemas"]
     assert [(one["part"], one["id"], one["fields"]) for one in found[1]["schemas"]] == [("key", 3, ())]
     [key, value] = found[2]["schemas"]
     assert (key["part"], key["id"], key["subject"]) == ("key", 4, "shop.Key")  # as of RecordNameStrategy
     assert (value["part"], value["id"], value["version"]) == ("value", 2, 2)
     assert [(field["name"], field["type"]) for field in value["fields"]] == [("n", "INT32"), ("day", "Date")]
+
+
+def test_a_copy_with_the_name_of_its_original_has_a_schema_of_its_own() -> None:
+    uses = SchemaUses()
+    for direction, id in (("read", 7), ("written", 12)):
+        uses.add(direction, "value", id, "AVRO", ("orders-value", 1), Schema("string"), topic="orders")
+    nodes = [LineageNode("topic:far/orders", "topic", "orders", "far"), LineageNode("topic:orders", "topic", "orders")]
+    edges = [LineageEdge("topic:far/orders", "connector:c"), LineageEdge("connector:c", "topic:orders")]
+    found = with_schemas(Lineage(nodes, edges), [asdict(use) for use in uses.all()]).nodes
+    assert [[schema["id"] for schema in node.schemas] for node in found] == [[7], [12]]

@@ -86,18 +86,24 @@ def joined(parts: Iterable[Lineage]) -> Lineage:
 
 
 def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage:
-    """With the schemas of topics. uses: of a connector, as `SchemaUsage.of` has them; without a topic the subject tells it."""
-    last: dict[tuple[str, str], Mapping[str, Any]] = {}
+    """The lineage of a connector with the schemas of its topics: as it reads, or writes, them; both may have one name.
+
+    uses: as `SchemaUsage.of` has them; without a topic the subject tells it.
+    """
+    last: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     for use in sorted(uses, key=lambda use: use["since"]):
         if use["subject"] is not None:
-            last[use.get("topic") or use["subject"].removesuffix(f"-{use['part']}"), use["part"]] = use
+            topic = use.get("topic") or use["subject"].removesuffix(f"-{use['part']}")
+            last[use["direction"], topic, use["part"]] = use
     names = ("part", "id", "type", "subject", "version", "fields")
+    written = {edge.target for edge in lineage.edges}
 
-    def of_topic(name: str) -> list[dict[str, Any]]:
-        schemas = [last[name, part] for part in ("key", "value") if (name, part) in last]
+    def of_topic(node: LineageNode) -> list[dict[str, Any]]:
+        direction = "written" if node.id in written else "read"
+        schemas = [last[direction, node.name, part] for part in ("key", "value") if (direction, node.name, part) in last]
         return [{key: use[key] for key in names} for use in schemas]
 
-    return replace(lineage, nodes=[replace(n, schemas=of_topic(n.name)) if n.kind == TOPIC else n for n in lineage.nodes])
+    return replace(lineage, nodes=[replace(n, schemas=of_topic(n)) if n.kind == TOPIC else n for n in lineage.nodes])
 
 
 def as_dot(body: Mapping[str, Any]) -> str:
