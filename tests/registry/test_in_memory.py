@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -22,6 +24,10 @@ def record(*fields: Any, name: str = "Order") -> str:
 ONE = record(("id", "int", {}))
 TWO = record(("id", "int", {}), ("note", ["null", "string"], {"default": None}))
 BAD = record(("id", "int", {}), ("total", "double", {}))
+
+
+def renamed(name: str, *aliases: str) -> str:
+    return json.dumps({"type": "record", "name": name, "namespace": "shop", "aliases": aliases, "fields": []})
 
 
 @pytest.fixture
@@ -114,6 +120,9 @@ def test_what_does_not_exist_is_answered_with_the_registrys_code(client: SchemaR
     (ONE, TWO, True),
     (TWO, ONE, True),
     (BAD, ONE, False),
+    (renamed("New", "Old"), renamed("Old"), True),
+    (renamed("New", "shop.Old"), renamed("Old"), True),
+    (renamed("New", "other.Old"), renamed("Old"), False),
 ])  # fmt: skip
 def test_a_reader_can_or_cannot_read_what_a_writer_wrote(reader: str, writer: str, reads: bool) -> None:
     assert (not unreadable(reader, writer)) == reads
@@ -139,3 +148,14 @@ def test_a_registry_that_is_stopped_answers_on_no_connection_that_is_open() -> N
             client.get(registry.url + "/subjects")
         registry.start()
         assert client.get(registry.url + "/subjects").json() == []
+
+
+def test_schemas_that_are_registered_at_the_same_time_have_ids_of_their_own() -> None:
+    registry, interval = SchemaRegistry(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            ids = list(threads.map(lambda n: registry.register(f"subject{n}", record(name=f"R{n}")), range(400)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(ids) == list(range(1, 401))

@@ -67,7 +67,8 @@ class _NamedTypes:
         name = node["name"]
         space = name.rpartition(".")[0] if "." in name else node.get("namespace", namespace)
         full = name if "." in name or not space else f"{space}.{name}"
-        record = self._definitions[full] = {**node, "name": full}
+        aliases = [alias if "." in alias or not space else f"{space}.{alias}" for alias in node.get("aliases") or ()]
+        record = self._definitions[full] = {**node, "name": full, "aliases": aliases}
         if "fields" in node:
             record["fields"] = [{**field, "type": self.qualified(field["type"], space)} for field in node["fields"]]
         return record
@@ -113,7 +114,7 @@ def _check_named(reader: Any, writer: Any, path: str, names: _Pair, compared: se
         return
     compared.add(pair)
     short = [name.rpartition(".")[2] for name in pair]
-    if short[0] != short[1] and pair[1] not in reader.get("aliases", ()):
+    if short[0] != short[1] and pair[1] not in reader["aliases"]:
         yield f"NAME_MISMATCH at {path}name: expected: {pair[1]}"
     elif reader["type"] == "fixed" and reader["size"] != writer["size"]:
         yield f"FIXED_SIZE_MISMATCH at {path}size: expected: {writer['size']}, found: {reader['size']}"

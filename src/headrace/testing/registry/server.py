@@ -29,6 +29,7 @@ class SchemaRegistry:
 
     def __init__(self, user: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.store = Store()
+        self._lock = threading.RLock()
         self.requests: list[str] = []
         """Method and path of every request, in order."""
         self.token: str | None = None
@@ -72,14 +73,16 @@ class SchemaRegistry:
     def register(self, subject: str, schema: object, kind: str = "AVRO", references: tuple[dict[str, Any], ...] = ()) -> int:
         """Register a schema, a text or what JSON makes one of; returns its id. Raises RefusedError."""
         text = schema if isinstance(schema, str) else json.dumps(schema)
-        return self.store.register(subject, {"schema": text, "schemaType": kind, "references": list(references)}).schema.id
+        with self._lock:
+            return self.store.register(subject, {"schema": text, "schemaType": kind, "references": list(references)}).schema.id
 
     def answer(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
         """What a request is answered, as JSON. Raises RefusedError."""
         for pattern, answer in _ROUTES:
             match = re.fullmatch(pattern, f"{method} {path}")
             if match:
-                return answer(self.store, [unquote(part) for part in match.groups()], query, body)
+                with self._lock:  # each request has a thread
+                    return answer(self.store, [unquote(part) for part in match.groups()], query, body)
         raise RefusedError(404, 404, "HTTP 404 Not Found")
 
     def knows(self, authorization: str | None) -> bool:
