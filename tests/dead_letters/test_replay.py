@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -42,12 +42,14 @@ class Place:
     origin: str
     topic: str
     config: dict[str, str]
+    others: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The other connectors that use the dead letter topic."""
 
     @property
     def letters(self) -> DeadLetterTopic:
         """As any worker sees it: nothing is kept between two of these."""
         worker = {"bootstrap.servers": self.cluster.bootstrap, "key.converter": JSON, "value.converter": JSON}
-        return DeadLetterTopic(LetterTopic(self.topic, {"c": self.config}), WorkerConfig(worker))
+        return DeadLetterTopic(LetterTopic(self.topic, {"c": self.config, **self.others}), WorkerConfig(worker))
 
     def replay(self, *ids: str, spark: Callable[[], Any] = no_spark, **how: Any) -> list[tuple[str, str, str | None]]:
         request = ReplayRequest([LetterId.parse(text) for text in ids], **how)
@@ -152,6 +154,18 @@ def test_a_letter_goes_back_only_to_a_topic_that_its_sink_reads(sink: Place):
     sink.cluster.produce(sink.topic, [told(b"x", sink.origin, 0, connector="gone")])
     with pytest.raises(BadRequestError, match="Connector 'gone' does not exist"):
         sink.replay("0:4")
+
+
+def test_a_letter_is_of_the_connector_that_it_names_whichever_is_asked_for(sink: Place):
+    sink.others = {"other": sink.config | {"topics": "payments"}}
+    sink.cluster.produce(sink.topic, [told(b"bare", sink.origin, 9, connector="gone")])
+    assert sink.replay("0:0", connector="other", dry_run=True) == [("0:0", "ready", sink.origin)]
+    (refused,) = sink.letters.replay(ReplayRequest([LetterId(0, 2)], "other", dry_run=True), no_spark)
+    assert (refused["outcome"], "does not read" in refused["message"]) == ("refused", True)
+    with pytest.raises(BadRequestError, match="These dead letters are of 'c', 'other'"):
+        sink.letters.preview([LetterId(0, 0), LetterId(0, 2)], "other", None, no_spark)
+    with pytest.raises(BadRequestError, match="These dead letters are of 'c': "):
+        sink.letters.preview([LetterId(0, 0)], "other", sink.config, no_spark)
 
 
 def test_letters_of_a_source_go_through_its_chain(source: Place, spark: SparkSession):

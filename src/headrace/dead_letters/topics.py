@@ -56,7 +56,7 @@ class ReplayRequest:
 
     ids: Sequence[LetterId]
     connector: str | None = None
-    """The connector whose chain is used; None: the one that each letter names, or the only one of the topic."""
+    """The connector of letters that name none; None: the only one of the topic."""
     dry_run: bool = False
     again: bool = False
     """Whether to replay letters again that have been replayed."""
@@ -102,8 +102,12 @@ class DeadLetterTopic:
         config: the configuration of the chain, None: that of the connector. Raises BadRequestError.
         """
         letters = self._reader().find(ids)
-        if config is None:
-            config = self._resolved(self._name(next(iter(letters.values())), connector))
+        if config is None or connector:
+            names = sorted({self._name(letter, connector) for letter in letters.values()})
+            if len(names) > 1 or (config is not None and names != [connector]):
+                of = ", ".join(f"'{name}'" for name in names)
+                raise BadRequestError(f"These dead letters are of {of}: a preview is of the letters of one connector.")
+            config = self._resolved(names[0]) if config is None else config
         preview: Json = {}
         records: dict[LetterId, Json] = {}
         for reading, batch in group_by_reader(prepare(dict(config), self._worker), letters.items()):
@@ -152,7 +156,12 @@ class DeadLetterTopic:
         return attempts_by_id
 
     def _name(self, letter: Letter, connector: str | None) -> str:
-        """The connector of a letter. Raises BadRequestError if it is unknown, or does not use this topic."""
+        """The connector of a letter: the one that it names, as the chain of another one would write it to a wrong topic.
+
+        connector: if it names none, or one that no longer uses this topic. Raises BadRequestError if it is unknown.
+        """
+        if letter.connector is not None and letter.connector in self._topic.configs:
+            return letter.connector
         name = connector or letter.connector or (next(iter(self._topic.configs)) if len(self._topic.configs) == 1 else None)
         if name is None:
             raise BadRequestError(
