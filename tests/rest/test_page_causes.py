@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.cli.connectors import tables
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.errors import ConfigError, trace
 from headrace.preview.records import RawRecord
@@ -31,6 +32,20 @@ def test_reasons_say_over_how_many_letters_they_are_counted():
     assert "of all 60 letters" in whole and "not counted" not in whole
     one = render("dead_letters_page.html", page=page | {"before": "", "counted": 1, "counted_all": True}, before="", **values)
     assert "of 1 letter<" in one
+
+
+def test_letters_with_a_time_that_no_calendar_has_are_shown():
+    """Of a producer that writes µs in place of ms: such records are those that fail."""
+    odd = 1_700_000_000_000_000
+    letter = Letter.of(RawRecord("letters", 0, 0, odd, None, b"x", ()))
+    page = {"letters": [letter.json()], "reasons": reasons([letter]), "connectors": ["c"], "records": 1, "before": ""}
+    page |= {"counted": 1, "counted_all": True}
+    html = render("dead_letters_page.html", page=page, topic="letters", sentence="", connector="", before="")
+    assert html.count(f">{odd} ms</time>") == 3
+    texts = [
+        str(cell) for table in (tables.letters(page), tables.reasons(page)) for column in table.columns for cell in column.cells
+    ]
+    assert texts.count(f"{odd} ms") == 2
 
 
 class FailedHerder(KnowingHerder):

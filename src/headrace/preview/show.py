@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.preview.records import notation
-from headrace.values.times import iso
+from headrace.values.times import iso, moment_of
 
 Json = Mapping[str, Any]
 _COLUMNS = ("topic", "key", "value", "headers")
@@ -175,8 +174,5 @@ def _bytes_text(value: Any) -> str:
 def _time(millis: int | None) -> str:
     if millis is None:
         return "no timestamp"
-    try:
-        moment = datetime.fromtimestamp(millis / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{millis} ms"
-    return iso(moment)
+    moment = moment_of(millis)
+    return iso(moment) if moment else f"{millis} ms"

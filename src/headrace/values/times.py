@@ -11,6 +11,14 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def moment_of(epoch_ms: float) -> datetime | None:
+    """The moment of an epoch time; None: no calendar has it, as of a producer that writes µs in place of ms."""
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def now_ms() -> int:
     """The time now, epoch ms."""
     return time.time_ns() // 1_000_000

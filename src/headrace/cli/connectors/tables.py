@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from headrace.cli.connectors.texts import first_line, plain
 from headrace.config.secrets import Secrets
+from headrace.values.times import moment_of
 
 Json = Mapping[str, Any]
 _TAG = re.compile(r"</?\w[^>]*>")  # Kafka's documentation of options is HTML
@@ -333,7 +334,8 @@ def _table(*columns: str) -> Table:
 
 
 def _time(epoch_ms: int, to: str) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec=to)
+    moment = moment_of(epoch_ms)
+    return moment.isoformat(timespec=to) if moment else f"{epoch_ms} ms"
 
 
 def _number(value: int | None) -> str:

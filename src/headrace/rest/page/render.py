@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +18,7 @@ from markupsafe import Markup, escape
 from headrace import __version__
 from headrace.rest.traces import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
-from headrace.values.times import iso
+from headrace.values.times import iso, moment_of
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
@@ -67,12 +66,13 @@ def mebibytes(value: float | None) -> str:
 
 
 def when(value: str | float | None) -> str:
-    """A time, ISO 8601 or ms since the epoch, as ISO 8601 in UTC; the page's script makes it relative."""
+    """A time, ISO 8601 or ms since the epoch, as ISO 8601 in UTC, which the page's script makes relative; `… ms` beyond 9999."""
     if value is None or value == "":
         return ""
     if isinstance(value, str):
         return value
-    return iso(datetime.fromtimestamp(value / 1000, UTC))
+    moment = moment_of(value)
+    return iso(moment) if moment else f"{value:.0f} ms"
 
 
 def short_class(name: str) -> str:
