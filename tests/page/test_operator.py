@@ -523,7 +523,7 @@ def test_every_screen_fits_can_be_read_and_names_its_controls(
         look_at(page, screen, shot)
 
 
-def test_a_worker_that_went_away_is_said_and_it_goes_on_when_it_is_back(open_page: Open, failed: str):
+def test_a_worker_that_went_away_or_starts_is_said_and_it_goes_on_when_it_is_back(open_page: Open, failed: str):
     from playwright.sync_api import expect
 
     page = open_page("/ui")
@@ -532,3 +532,7 @@ def test_a_worker_that_went_away_is_said_and_it_goes_on_when_it_is_back(open_pag
     expect(page.locator("table.overview")).to_contain_text(failed)
     page.unroute("**/ui/rows*")
     expect(page.locator("#away")).to_be_hidden()
+    page.route("**/ui/rows*", lambda route: route.fulfill(body="<p>The worker is starting</p>"))
+    expect(page.locator("#rows")).to_have_text("The worker is starting")
+    page.unroute("**/ui/rows*")
+    expect(page.locator("table.overview")).to_contain_text(failed)

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -87,8 +87,8 @@ class Page:
         self.headers = {"Authorization": f"Basic {encoded}"} if user else {}
         self.origin = {"HX-Request": "true", "Origin": f"http://{client.address}", "Host": client.address}
 
-    def get(self, path: str) -> Answer:
-        return self._client("GET", path, headers=self.headers | {"Accept": "text/html"})
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
+        return self._client("GET", path, headers={**self.headers, "Accept": "text/html", **(headers or {})})
 
     def post(self, path: str, headers: dict[str, str] | None = None, **form: Any) -> Answer:
         proof = self.origin if headers is None else headers

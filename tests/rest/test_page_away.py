@@ -85,6 +85,17 @@ def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page
     assert "far" in page.get("/ui").text
 
 
+def test_a_worker_that_starts_is_said_in_the_part_that_is_asked_for(page: Page, herder: MemoryHerder):
+    herder.up = False
+    part = page.get("/ui/connector/head?name=copy-orders", {"HX-Request": "true"})
+    assert (part.status, "The worker is starting" in part.text, "<body" in part.text) == (200, True, False)
+    assert 'hx-get="/ui/connector/head?name=copy-orders"' in part.text  # the browser asks again
+    whole = page.get("/ui")
+    assert (whole.status, "data-reload" in whole.text) == (503, True)
+    change = page.post("/ui/act", action="pause", name="copy-orders")
+    assert (change.status, change.headers["hx-retarget"]) == (503, "#messages")
+
+
 SINCE_MS = 1_700_000_000_000
 
 

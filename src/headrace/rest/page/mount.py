@@ -49,7 +49,6 @@ _WAITS_FOR = {
     "/workers/rows": _WORKERS, "/streams/rows": _WORKERS, "/streams/application": _WORKERS,
 }  # fmt: skip
 """The parts that a page loads after itself, as they ask somebody who may be away, and whom."""
-_LATE = {"X-Stamp": "late"}  # so that what comes next is not taken for what was there before
 _MODULES = (overview, connector, actions, edit, offsets, dead_letters, streams, workers, events, graph)
 
 
@@ -74,9 +73,7 @@ class _Route:
                     self.pending.forget()
         key, pending = (str(request.url), call.caller, request.headers.get("x-seen")), self.pending.here()
         response = await pending.answer(key, lambda: self._answer(call, pending.limiter))
-        return response or await run_sync(
-            lambda: call.page("part_late.html", headers=_LATE, who=self.waits_for, seconds=PATIENCE_S)
-        )
+        return response or await run_sync(lambda: call.page("part_late.html", who=self.waits_for, seconds=PATIENCE_S))
 
     async def _answer(self, call: Call, limiter: anyio.CapacityLimiter | None = None) -> Response:
         with anyio.move_on_after(_LIMIT_S):
@@ -86,9 +83,7 @@ class _Route:
 
 def _handle(handler: Callable[[Call], Response], call: Call) -> Response:
     try:
-        if not call.herder.ready():
-            return call.page("starting.html", 503, {"Retry-After": "2"})
-        return handler(call)
+        return handler(call) if call.herder.ready() else _starting(call)
     except HTTPException:
         raise
     except HeadraceError as problem:
@@ -98,11 +93,25 @@ def _handle(handler: Callable[[Call], Response], call: Call) -> Response:
         return _problem(call, 500, "This page could not be rendered; the worker's log has the cause.")
 
 
+def _starting(call: Call) -> Response:
+    if _is_part(call):
+        return call.page("part_starting.html")
+    if call.request.method != "GET":
+        return _problem(call, 503, "The worker is starting.")
+    return call.page("starting.html", 503, {"Retry-After": "2"})
+
+
 def _problem(call: Call, status: int, sentence: str) -> Response:
     if call.request.method != "GET":
         return call.message(sentence, ok=False, status=status)
-    part = call.request.headers.get("hx-request") == "true"
-    return call.page("part_problem.html" if part else "problem.html", 200 if part else status, sentence=sentence, trace="")
+    if _is_part(call):
+        return call.page("part_problem.html", sentence=sentence)
+    return call.page("problem.html", status, sentence=sentence, trace="")
+
+
+def _is_part(call: Call) -> bool:
+    """Whether the page's script asks for a part of a page, into which no whole page must be put."""
+    return call.request.method == "GET" and call.request.headers.get("hx-request") == "true"
 
 
 def mount(app: FastAPI, herder: Herder, config: WorkerConfig, snapshots: Overview) -> None:

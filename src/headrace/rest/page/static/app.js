@@ -57,9 +57,10 @@
     return all(gone.tagName, target).find((one) => key(one) === key(gone));
   };
   document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
-    const stamp = detail.xhr?.getResponseHeader("X-Stamp");
-    if (stamp && detail.target) detail.target.dataset.seen = stamp;
-    if (detail.xhr?.status) { lastAnswer = Date.now(); document.getElementById("away").hidden = true; }
+    const { xhr, target } = detail, stamp = xhr?.getResponseHeader("X-Stamp");
+    if (stamp && target) target.dataset.seen = stamp;
+    else if (target && xhr?.status && xhr.status !== 204) delete target.dataset.seen; // a problem took the place of what was seen
+    if (xhr?.status) { lastAnswer = Date.now(); document.getElementById("away").hidden = true; }
     const dialog = document.getElementById("dialog");
     if (dialog.contains(detail.elt) && detail.requestConfig?.verb === "post" && !("stays" in detail.elt.dataset)) dialog.close();
   });
