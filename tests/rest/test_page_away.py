@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any, cast
 
+import anyio
+import httpx
 import pytest
+from anyio import fail_after, to_thread
 
 from headrace.cluster.herder import Herder
 from headrace.embedded.ports import free_port
 from headrace.rest import RestServer
+from headrace.rest.app import create_app
 from headrace.rest.page import pending
 from headrace.rest.page.pending import PendingAnswers
 from tests.rest.conftest import Client, worker_config
@@ -230,6 +235,24 @@ def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: C
     herder.answers.set()
     assert "Delivered to" in page.get(path).text
     assert herder.asked == 2
+
+
+def test_a_change_is_not_shown_as_failed_while_it_is_made(page: Page, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(import_module("headrace.rest.page.mount"), "_LIMIT_S", 0)
+    assert page.post("/ui/act", action="pause", name="copy-orders").status == 200
+    assert (herder.states["copy-orders"], page.get("/ui").status) == ("PAUSED", 503)
+
+
+def test_requests_of_the_page_leave_threads_to_the_rest_api_that_they_ask(herder: MemoryHerder):
+    app = create_app(herder, worker_config())  # type: ignore[arg-type]
+
+    async def ask() -> int:
+        to_thread.current_default_thread_limiter().total_tokens = 1
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            with fail_after(20):
+                return (await client.get("/ui/graph")).status_code
+
+    assert anyio.run(ask) == 200
 
 
 def test_each_of_several_listeners_shows_what_had_to_be_waited_for():

@@ -67,7 +67,7 @@ class _Route:
         call = Call(self.context, request, form)
         if self.waits_for is None:
             try:
-                return await self._answer(call)
+                return await self._answer(call, self.pending.here().screens)
             finally:
                 if request.method != "GET":  # what was asked meanwhile may be from before the change
                     self.pending.forget()
@@ -75,8 +75,9 @@ class _Route:
         response = await pending.answer(key, lambda: self._answer(call, pending.limiter))
         return response or await run_sync(lambda: call.page("part_late.html", who=self.waits_for, seconds=PATIENCE_S))
 
-    async def _answer(self, call: Call, limiter: anyio.CapacityLimiter | None = None) -> Response:
-        with anyio.move_on_after(_LIMIT_S):
+    async def _answer(self, call: Call, limiter: anyio.CapacityLimiter) -> Response:
+        # A change ends with the limits of its requests to the REST API: what is done must not be shown as failed.
+        with anyio.move_on_after(_LIMIT_S if call.request.method == "GET" else None):
             return await run_sync(partial(_handle, self.handler, call), abandon_on_cancel=True, limiter=limiter)
         return await run_sync(lambda: _problem(call, 503, _TOO_LONG))
 

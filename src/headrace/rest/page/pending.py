@@ -20,6 +20,8 @@ class PendingAnswers:
         self._tasks: dict[Hashable, asyncio.Task[Response]] = {}
         self.limiter = anyio.CapacityLimiter(_AT_ONCE)
         """Limiter of the threads that compute them: an unavailable cluster does not block the threads of other requests."""
+        self.screens = anyio.CapacityLimiter(_AT_ONCE)
+        """Limiter of the threads of all other requests of the page: they wait for threads of the REST API."""
 
     async def answer(self, key: Hashable, make: Callable[[], Awaitable[Response]]) -> Response | None:
         """What `make` answers, None if it is not there in time: it is made on, and whoever asks next waits for the same one.
