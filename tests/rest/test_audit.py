@@ -7,16 +7,19 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import anyio
 import pytest
 
 from headrace.cluster.event_log import STRANGERS_IN_MEMORY, EventLog, EventLogs
+from headrace.cluster.herder import Herder
 from headrace.cluster.recent_events import IN_MEMORY
 from headrace.cluster.standalone.stores import MemoryLog
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.errors import ConnectError
 from headrace.rest import passwords, period_limit
+from headrace.rest.audit import Audit
 from headrace.runtime.states import FAILED, RUNNING
 from tests.rest.conftest import Answer, Client
 from tests.rest.memory_herder import MemoryHerder
@@ -73,12 +76,25 @@ def test_what_the_page_or_another_site_was_refused_is_remembered(ask: Callable[.
     elsewhere = {"Origin": "http://elsewhere.example", "HX-Request": "true"}
     assert ask("anna", "POST", "/ui/act", {**elsewhere, **form}, "action=pause&name=a%2Fb").status == 403
     assert ask("anna", "PUT", "/connectors/a%2Fb/pause", elsewhere).status == 403
+    assert ask("nobody", "POST", "/ui/act", {"HX-Request": "true", **form}, "action=pause&name=a%2Fb").status == 401
     entries = ask("anna", "GET", "/headrace/audit").json["entries"]
     assert [(e.get("user"), e["via"], e["method"], e["path"], e["status"]) for e in entries] == [
         ("rita", "page", "POST", "/ui/act", 403),
         (None, "page", "POST", "/ui/act", 403),
         (None, "rest", "PUT", "/connectors/a/b/pause", 403),
+        (None, "page", "POST", "/ui/act", 401),
     ]
+
+
+def test_a_request_without_an_answer_may_have_been_done(herder: MemoryHerder):
+    async def gone(*_of: Any) -> None:
+        raise ConnectionResetError
+
+    scope = {"type": "http", "method": "PUT", "path": "/connectors/c/pause"}
+    with pytest.raises(ConnectionResetError):
+        anyio.run(Audit(gone, cast(Herder, herder)), scope, cast(Any, None), cast(Any, None))
+    (entry,) = herder.audit.last(9)
+    assert (entry["status"], entry["message"]) == (500, "It was not answered; it may have been done.")
 
 
 def test_what_was_asked_for_is_named_without_values(ask: Callable[..., Answer]):

@@ -32,6 +32,7 @@ _TRIED = (
 )  # fmt: skip
 """Requests that change nothing; what streams applications report comes every 10 s."""
 _LONGEST, _LARGEST = 500, 1 << 20
+_NO_ANSWER = b"It was not answered; it may have been done."
 _STRANGERS_REMEMBERED, _MINUTE_S = 20, 60.0
 
 
@@ -48,7 +49,8 @@ class Audit:
             self._add_count()
         if scope["type"] != "http" or not _changes(scope["method"], scope["path"]):
             return await self.app(scope, receive, send)
-        status, failure, taken = 500, bytearray(), bytearray()
+        status: int | None = None
+        failure, taken = bytearray(), bytearray()
         name = _connector(scope["path"])
         before = self._config(name)
 
@@ -62,15 +64,16 @@ class Audit:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            elif status >= 400 and len(failure) < 8 * _LONGEST:
+            elif status is not None and status >= 400 and len(failure) < 8 * _LONGEST:
                 failure.extend(message.get("body", b""))
             await send(message)
 
         try:
             return await self.app(scope, listen, remember)
         finally:
-            if not of_page(scope["path"]) or status == HTTPStatus.FORBIDDEN:
-                self._add(_event(scope, status, bytes(failure)), name, before, bytes(taken), whole=scope["method"] == "PUT")
+            if not of_page(scope["path"]) or status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                event = _event(scope, 500, _NO_ANSWER) if status is None else _event(scope, status, bytes(failure))
+                self._add(event, name, before, bytes(taken), whole=scope["method"] == "PUT")
 
     def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], taken: bytes, *, whole: bool) -> None:
         """name: of the connector, if the path has it; before: its configuration; taken: the body; whole: it replaces that."""
