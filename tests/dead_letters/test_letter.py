@@ -36,6 +36,13 @@ def test_a_letter_without_context_has_no_origin():
 def test_of_a_long_value_the_beginning_is_shown():
     long = Letter.of(RawRecord("letters", 0, 0, 0, None, ("ä" * 9000).encode()))
     assert (long.json()["value"], long.json()["value_bytes"]) == ("ä" * 4096, 18000)
+    headers = [("h", b"x" * 9000), ("__connect.errors.exception.stacktrace", b"at"), ("__connect.errors.topic", b"o")]
+    whole = RawRecord("letters", 0, 0, 0, b"k" * 8192, ("ä" * 9000).encode(), headers)
+    held = Letter.beginning_of(whole)
+    assert held.json() == Letter.of(whole).json()
+    assert [len(part or b"") for part in (held.record.key, held.record.value, held.record.headers[0][1])] == [8192, 8193, 8193]
+    reason = Letter.reason_of(whole)
+    assert (reason.record.key, reason.record.value, reason.record.headers, reason.context) == (None, None, (), {"topic": "o"})
     odd = Letter.of(RawRecord("letters", 0, 0, 0, None, ("x" + "ä" * 9000).encode()))
     assert odd.json()["value"] == "x" + "ä" * 4095
 

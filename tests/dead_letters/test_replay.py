@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.dead_letters.letter import LetterId
+from headrace.dead_letters import letter_reader
+from headrace.dead_letters.letter import Letter, LetterId
 from headrace.dead_letters.replays import Replays
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest
 from headrace.errors import BadRequestError, ConnectError, NotFoundError, RestError
 from headrace.kafka.admin import Admin
+from headrace.preview.live import read_ranges
 from headrace.preview.records import RawRecord
 from headrace.runtime.worker_config import WorkerConfig
 from tests.clusters import Cluster, Sent, record
@@ -215,12 +217,22 @@ def test_a_changed_chain_is_previewed_on_letters_and_writes_nothing(source: Plac
     assert source.cluster.read(f"copy.{source.origin}", settled=True) == []
 
 
-def test_pages_lead_through_all_letters_once_newest_first(destination: Cluster, topic_name: Callable[[str], str]):
+def test_pages_lead_through_all_letters_once_newest_first_and_hold_their_beginnings(
+    destination: Cluster, topic_name: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+):
     topic = topic_name("letters")
     destination.create(topic, 2)
     sent = [told(b"%d" % n, "o", n, partition=n % 2)._replace(timestamp=1_700_000_000_000 + n * 7 % 11) for n in range(11)]
-    destination.produce(topic, sent)
+    destination.produce(topic, [*sent[:-1], sent[-1]._replace(value=b"x" * 100_000)])
     place = Place(destination, "o", topic, {"connector.class": "FileStreamSink", "topics": "o"})
+    held: list[int] = []
+
+    def read(*of: Any) -> list[Letter]:
+        letters = read_ranges(*of)
+        held.extend(len(letter.record.value or b"") for letter in letters)
+        return letters
+
+    monkeypatch.setattr(letter_reader, "read_ranges", read)
     ids, before = [], None
     while True:
         page = place.letters.page(3, before)
@@ -231,3 +243,4 @@ def test_pages_lead_through_all_letters_once_newest_first(destination: Cluster, 
             break
     assert sorted(ids) == sorted([f"{n % 2}:{n // 2}" for n in range(11)])
     assert place.letters.summary()["records"] == 11
+    assert max(held) < 9000  # of all letters that are read for one page

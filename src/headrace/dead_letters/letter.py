@@ -56,6 +56,8 @@ class Letter:
     value as they were read, its headers without those of the failure."""
     context: Mapping[str, str]
     """The headers of the failure, without their prefix."""
+    sizes: tuple[int | None, int | None] = (None, None)
+    """The lengths in bytes of the whole key and value; None: of null."""
     replay: Replay | None = None
 
     @classmethod
@@ -74,7 +76,21 @@ class Letter:
                 partition=whole_number(context.get("partition", "")),
                 offset=whole_number(context.get("offset", "")) or 0,
             )
-        return cls(LetterId(record.partition or 0, record.offset), original, context)
+        return cls(LetterId(record.partition or 0, record.offset), original, context, (_size(record.key), _size(record.value)))
+
+    @classmethod
+    def beginning_of(cls, record: RawRecord) -> Letter:
+        """The letter with no more of its key, value and headers than `json` has of them."""
+        letter = cls.of(record)
+        headers = tuple((name, _cut(value)) for name, value in letter.record.headers)
+        return replace(letter, record=replace(letter.record, key=_cut(record.key), value=_cut(record.value), headers=headers))
+
+    @classmethod
+    def reason_of(cls, record: RawRecord) -> Letter:
+        """The letter with no more than `reasons` needs of it."""
+        letter = cls.of(record)
+        context = {name: text for name, text in letter.context.items() if name != "exception.stacktrace"}
+        return replace(letter, record=replace(letter.record, key=None, value=None, headers=()), context=context)
 
     @property
     def connector(self) -> str | None:
@@ -106,12 +122,21 @@ class Letter:
             "stacktrace": context.get("exception.stacktrace"),
             "origin": {"topic": record.topic, "partition": record.partition, "offset": record.offset} if has_origin else None,
             "key": _beginning(record.key),
-            "key_bytes": None if record.key is None else len(record.key),
+            "key_bytes": self.sizes[0],
             "value": _beginning(record.value),
-            "value_bytes": None if record.value is None else len(record.value),
+            "value_bytes": self.sizes[1],
             "headers": [[name, _beginning(value)] for name, value in record.headers],
             "replayed": None if self.replay is None else {"time": self.replay.time, "topic": self.replay.destination},
         }
+
+
+def _size(value: bytes | None) -> int | None:
+    return None if value is None else len(value)
+
+
+def _cut(value: bytes | None) -> bytes | None:
+    """The beginning of a value, one byte longer than is shown of it, so that it is seen that there is more."""
+    return None if value is None else value[: _SHOWN_BYTES + 1]
 
 
 def _beginning(value: bytes | None) -> str | dict[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -14,6 +14,7 @@ from headrace.errors import BadRequestError, NotFoundError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
 from headrace.preview.live import read_ranges
+from headrace.preview.records import RawRecord
 
 MAX_LETTERS = 500
 """The maximum number of letters of one request."""
@@ -52,15 +53,20 @@ class LetterReader:
         end = self._admin.partition_offsets(partitions, "latest", self._timeout_s, read_committed=True)
         return {partition: (first[partition], end[partition]) for partition in partitions}
 
-    def page(self, count: int, before: str | None = None) -> LetterPage:
-        """The newest `count` letters. before: `LetterPage.before` of the previous page. Raises BadRequestError, NotFoundError."""
+    def page(
+        self, count: int, before: str | None = None, keep: Callable[[RawRecord], Letter] = Letter.beginning_of
+    ) -> LetterPage:
+        """The newest `count` letters. Raises BadRequestError, NotFoundError.
+
+        before: `LetterPage.before` of the previous page; keep: what is held of each, as `count` of each partition are read.
+        """
         bounds = self.bounds()
         ends = {partition: end for partition, (_, end) in bounds.items()}
         if before:
             end_offsets = {(self.topic, place.partition): place.offset for place in map(LetterId.parse, before.split(","))}
             ends = {partition: min(end, end_offsets.get(partition, end)) for partition, end in ends.items()}
         ranges = {p: (max(first, ends[p] - count), ends[p]) for p, (first, _) in bounds.items() if ends[p] > first}
-        read = self._read(ranges)
+        read = self._read(ranges, keep)
         chosen = _newest(read, count)
         next_ends = {}
         for (topic, number), (begin, end) in ranges.items():
@@ -80,7 +86,7 @@ class LetterReader:
         ids_in_bounds = {
             letter_id for letter_id in chosen if _in_bounds(bounds.get((self.topic, letter_id.partition)), letter_id.offset)
         }
-        letters = [letter for ranges in self._ranges(ids_in_bounds) for letter in self._read(ranges)]
+        letters = [letter for ranges in self._ranges(ids_in_bounds) for letter in self._read(ranges, Letter.of)]
         by_id = {letter.id: letter for letter in letters if letter.id in chosen}
         if missing := chosen.keys() - by_id.keys():
             names = ", ".join(sorted(map(str, missing))[:5])
@@ -100,9 +106,8 @@ class LetterReader:
             yield {partition: of_partition.pop() for partition, of_partition in ranges.items()}
             ranges = {partition: of_partition for partition, of_partition in ranges.items() if of_partition}
 
-    def _read(self, ranges: Mapping[Partition, tuple[int, int]]) -> list[Letter]:
-        records = read_ranges(self._consumer, ranges, time.monotonic() + self._timeout_s) if ranges else []
-        return [Letter.of(record) for record in records]
+    def _read(self, ranges: Mapping[Partition, tuple[int, int]], keep: Callable[[RawRecord], Letter]) -> list[Letter]:
+        return read_ranges(self._consumer, ranges, time.monotonic() + self._timeout_s, keep) if ranges else []
 
 
 def _in_bounds(bounds: tuple[int, int] | None, offset: int) -> bool:

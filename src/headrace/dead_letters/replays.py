@@ -62,7 +62,7 @@ class Replays:
         end = self.admin.partition_offsets(partitions, "latest", _TIMEOUT_S)
         ranges = {partition: (first[partition], end[partition]) for partition in partitions if end[partition] > first[partition]}
         consumer = {**self.consumer, "isolation.level": "read_committed"}
-        records = read_ranges(consumer, ranges, time.monotonic() + _TIMEOUT_S) if ranges else []
+        records = read_ranges(consumer, ranges, time.monotonic() + _TIMEOUT_S, lambda record: record) if ranges else []
         topic_id, marks = self._topic_id(), Marks()
         for record in records:
             if mark := _mark(record, topic_id):

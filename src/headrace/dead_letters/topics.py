@@ -15,9 +15,9 @@ from headrace.config.redaction import concealed
 from headrace.connectors.base import Props
 from headrace.dead_letters.chains import ReplayAttempt, attempts, group_by_reader
 from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
-from headrace.dead_letters.letter_reader import MAX_LETTERS, LetterReader
+from headrace.dead_letters.letter_reader import MAX_LETTERS, LetterPage, LetterReader
 from headrace.dead_letters.replays import Marks, Replays
-from headrace.errors import BadRequestError, HeadraceError, NotFoundError
+from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
 from headrace.kafka.admin import shared
 from headrace.preview.run import prepare
 from headrace.runtime.plan import client_settings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Config = Mapping[str, str | None]
 Json = dict[str, Any]
-_SUMMARY_TIMEOUT_S, _MAX_CONCURRENT = 2.0, 8
+_SUMMARY_TIMEOUT_S, _REASONS_TIMEOUT_S, _MAX_CONCURRENT = 2.0, 8.0, 8
 _NO_HEADERS = "errors.deadletterqueue.context.headers.enable=false"
 
 
@@ -81,20 +81,29 @@ class DeadLetterTopic:
 
     def page(self, count: int, before: str | None) -> Json:
         """A page of letters, newest first, and the reasons of failure of the newest MAX_LETTERS letters of the topic."""
-        reader = self._reader()
-        read = reader.page(count, before)
-        newest = reader.page(MAX_LETTERS) if before or read.before else read
+        read = self._reader().page(count, before)
+        newest, has_no_others = self._newest(read, before)
         letters = self._marked(read.letters, self._replays().marks())
         return {
             "topic": self._topic.name,
             "connectors": list(self._topic.configs),
             "records": read.records,
-            "reasons": reasons(newest.letters),
-            "counted": len(newest.letters),
-            "counted_all": newest.before is None,
+            "reasons": reasons(newest),
+            "counted": len(newest),
+            "counted_all": has_no_others,
             "letters": [letter.json() for letter in letters],
             "before": read.before,
         }
+
+    def _newest(self, read: LetterPage, before: str | None) -> tuple[Sequence[Letter], bool]:
+        """The newest MAX_LETTERS letters, and whether there are no others; those of the first page if it takes too long."""
+        if not before and not read.before:
+            return read.letters, True
+        try:
+            newest = self._reader(_REASONS_TIMEOUT_S).page(MAX_LETTERS, keep=Letter.reason_of)
+        except ConnectError:
+            return () if before else read.letters, False
+        return newest.letters, newest.before is None
 
     def preview(self, ids: Sequence[LetterId], connector: str | None, config: Config | None, spark: Callable[[], Any]) -> Json:
         """The preview of a chain with these letters (`headrace.preview.run`); nothing is written.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -18,6 +18,7 @@ from headrace.preview.records import RawRecord
 
 TIMEOUT_S = 20.0
 _POLL_S = 0.2
+Kept = TypeVar("Kept")
 
 
 def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[RawRecord]:
@@ -34,7 +35,7 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     first = admin.partition_offsets(partitions, "earliest", timeout_s)
     end = admin.partition_offsets(partitions, "latest", timeout_s)
     ranges = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
-    records = read_ranges(topics.consumer, ranges, deadline) if ranges else []
+    records = read_ranges(topics.consumer, ranges, deadline, lambda record: record) if ranges else []
     if not records:
         names = ", ".join(sorted({name for name, _ in partitions})[:5])
         raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
@@ -42,24 +43,29 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     return records[-count:]
 
 
-def read_ranges(consumer_props: Props, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[RawRecord]:
+def read_ranges(
+    consumer_props: Props, ranges: Mapping[Partition, tuple[int, int]], deadline: float, keep: Callable[[RawRecord], Kept]
+) -> list[Kept]:
     """The records of each partition from the first offset up to, but not including, the second; in the order of their arrival.
 
-    consumer_props: Java settings; deadline: of `time.monotonic()`. Raises ConnectError.
+    consumer_props: Java settings; deadline: of `time.monotonic()`; keep: makes of a record what is held of it, so that many
+    large ones need not be held at the same time. Raises ConnectError.
     """
     # librdkafka requires a group id to create a consumer; with `assign` it does not join the group.
     overrides = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
     consumer = clients.consumer(consumer_props, **overrides, enable_partition_eof="true", allow_auto_create_topics="false")
     try:
         consumer.assign([TopicPartition(topic, p, begin) for (topic, p), (begin, _) in ranges.items()])
-        return _poll(consumer, ranges, deadline)
+        return _poll(consumer, ranges, deadline, keep)
     except KafkaException as error:
         raise ConnectError(f"The records cannot be read: {error.args[0].str()}") from error
     finally:
         consumer.close()
 
 
-def _poll(consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[RawRecord]:
+def _poll(
+    consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadline: float, keep: Callable[[RawRecord], Kept]
+) -> list[Kept]:
     records, pending = [], set(ranges)
     while pending:
         if time.monotonic() > deadline:
@@ -75,7 +81,7 @@ def _poll(consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadl
             if problem.fatal() or not problem.retriable():
                 raise ConnectError(f"The records cannot be read: {problem.str()}")
         elif message.offset() < ranges[topic_partition][1]:
-            records.append(_record(message))
+            records.append(keep(_record(message)))
         if problem is None and message.offset() >= ranges[topic_partition][1] - 1:
             pending.discard(topic_partition)
     return records
