@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.dead_letters.letter import Letter, LetterId, reasons
-from headrace.dead_letters.topics import letter_topics
+from headrace.dead_letters.topics import choose, letter_topics
 from headrace.errors import BadRequestError
 from headrace.preview.records import RawRecord
 
@@ -59,6 +59,18 @@ def test_what_names_no_letter_is_refused(text: object):
         LetterId.parse(text)
 
 
-def test_a_topic_is_of_every_connector_that_names_it():
-    topics = letter_topics({"b": {DLQ: "x"}, "a": {DLQ: " x "}, "c": {}, "d": {DLQ: "w"}})
-    assert {name: list(topic.configs) for name, topic in topics.items()} == {"w": ["d"], "x": ["a", "b"]}
+def test_a_topic_is_of_every_connector_that_names_it_in_its_cluster():
+    far = {DLQ: "x", "producer.override.bootstrap.servers": "far:9092"}
+    configs = {"b": {DLQ: "x"}, "a": {DLQ: " x "}, "c": {}, "d": {DLQ: "w"}, "e": far}
+    topics = letter_topics(configs, lambda config: config.get("producer.override.bootstrap.servers"))
+    assert [(topic.name, topic.cluster, list(topic.configs)) for topic in topics] == [
+        ("w", None, ["d"]), ("x", None, ["a", "b"]), ("x", "far:9092", ["e"]),
+    ]  # fmt: skip
+    assert [choose(topics, *which) for which in (("w", None), ("w", "gone"), ("x", "b"), ("x", "e"))] == [
+        topics[0], topics[0], topics[1], topics[2],
+    ]  # fmt: skip
+    for connector in (None, "gone"):
+        with pytest.raises(
+            BadRequestError, match="Several clusters have a dead letter topic 'x'; name the connector: one of a, b, e"
+        ):
+            choose(topics, "x", connector)

@@ -26,6 +26,14 @@ def test_only_dead_letter_topics_of_connectors_can_be_looked_at(call: Client, he
     assert call("POST", path + "/replay", {"letters": ["0:1"]}).status == 404
 
 
+def test_a_topic_that_several_clusters_have_needs_a_connector(call: Client, herder: MemoryHerder):
+    herder.create("here", dict(CONFIG))
+    herder.create("near", {**CONFIG, "producer.override.bootstrap.servers": "localhost:9092"})
+    herder.create("far", {**CONFIG, "producer.override.bootstrap.servers": "far:1"})
+    for answer in (call("GET", PATH), call("POST", PATH + "/replay", {"letters": ["0:1"]})):
+        assert (answer.status, "name the connector: one of here, near, far" in answer.message) == (400, True)
+
+
 def test_without_connectors_there_are_no_topics(call: Client):
     assert call("GET", "/headrace/dead-letters").json == {"topics": []}
 

@@ -153,7 +153,11 @@ def test_html_in_what_the_newer_screens_show_stays_text(shared: tuple[Any, Clien
                 "topics": [{"topic": bad, "group": bad, "partitions": 1, "replication_factor": 1, "settings": {bad: bad}}],
             },
         ),
-        render("dead_letters_topics.html", topics=[{"topic": bad, "connectors": [bad], "records": None, "problem": bad}]),
+        render(
+            "dead_letters_topics.html",
+            topics=[{"topic": bad, "cluster": bad, "connectors": [bad], "records": None, "problem": bad}],
+            in_several={bad},
+        ),
     ]
     herder = shared[0].current = KnowingHerder()
     chain = {

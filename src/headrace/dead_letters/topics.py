@@ -34,20 +34,37 @@ _NO_HEADERS = "errors.deadletterqueue.context.headers.enable=false"
 
 @dataclass(frozen=True)
 class LetterTopic:
-    """A dead letter topic, with the connectors that use it."""
+    """A dead letter topic of one cluster, with the connectors that use it."""
 
     name: str
     configs: Mapping[str, Config]
     """The configurations of the config topic, by name of the connector."""
+    cluster: str | None = None
+    """The name of its cluster; None: that of the workers."""
 
 
-def letter_topics(configs: Mapping[str, Config]) -> dict[str, LetterTopic]:
-    """The dead letter topics of connectors, by name. configs: of all connectors."""
-    connectors: dict[str, dict[str, Config]] = {}
+def letter_topics(configs: Mapping[str, Config], cluster_of: Callable[[Config], str | None]) -> list[LetterTopic]:
+    """The dead letter topics of connectors, by name. configs: of all connectors; cluster_of: what a connector writes to."""
+    connectors: dict[tuple[str, str | None], dict[str, Config]] = {}
     for connector in sorted(configs):
         if topic := topic_of(configs[connector]):
-            connectors.setdefault(topic, {})[connector] = configs[connector]
-    return {topic: LetterTopic(topic, connectors[topic]) for topic in sorted(connectors)}
+            connectors.setdefault((topic, cluster_of(configs[connector])), {})[connector] = configs[connector]
+    return [LetterTopic(key[0], connectors[key], key[1]) for key in sorted(connectors, key=lambda key: (key[0], key[1] or ""))]
+
+
+def choose(topics: Sequence[LetterTopic], name: str, connector: str | None) -> LetterTopic:
+    """The topic of this name; connector: one that uses it, needed if several clusters have it.
+
+    Raises NotFoundError, BadRequestError if it is not known which one is meant.
+    """
+    named = [topic for topic in topics if topic.name == name]
+    if not named:
+        raise NotFoundError(f"'{name}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
+    chosen = [topic for topic in named if connector in topic.configs] or named
+    if len(chosen) > 1:
+        users = ", ".join(connector for topic in named for connector in topic.configs)
+        raise BadRequestError(f"Several clusters have a dead letter topic '{name}'; name the connector: one of {users}.")
+    return chosen[0]
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,8 @@ class DeadLetterTopic:
 
     def summary(self) -> Json:
         """The entry of the topic in the list of topics."""
-        summary: Json = {"topic": self._topic.name, "connectors": list(self._topic.configs), "records": None, "problem": None}
+        summary: Json = {"topic": self._topic.name, "cluster": self._topic.cluster, "connectors": list(self._topic.configs)}
+        summary |= {"records": None, "problem": None}
         try:
             return summary | {"records": sum(end - first for first, end in self._reader(_SUMMARY_TIMEOUT_S).bounds().values())}
         except NotFoundError:

@@ -327,7 +327,7 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "DeadLetterTopics": _object({
         "topics": _list(_object({
-            "topic": _TEXT, "connectors": _list(_TEXT),
+            "topic": _TEXT, "cluster": {**_TEXT_OR_NULL, "description": "null: that of the workers."}, "connectors": _list(_TEXT),
             "records": {**_INT_OR_NULL, "description": "Its offsets: letters, and marks of transactions; null: not known."},
             "problem": {**_TEXT_OR_NULL, "description": "Why it could not be asked."},
         })),

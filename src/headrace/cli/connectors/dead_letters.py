@@ -17,7 +17,11 @@ Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The dead letter top
 Letters = Annotated[list[str], typer.Argument(metavar="LETTER…", help="Letters as `show` names them: partition:offset.")]
 Connector = Annotated[
     str | None,
-    typer.Option("--connector", metavar="NAME", help="Through the chain of this connector; needed where letters do not name it."),
+    typer.Option(
+        "--connector",
+        metavar="NAME",
+        help="The connector of letters that name none, or of the topic if several clusters have it.",
+    ),
 ]
 
 
@@ -38,11 +42,14 @@ def show(
     topic: Topic,
     count: Annotated[int, typer.Option("--lines", "-n", min=1, max=500, metavar="N", help="How many at most.")] = 20,
     before: Annotated[str, typer.Option("--before", metavar="PLACE", help="Those before a place that `show` has named.")] = "",
+    connector: Annotated[
+        str, typer.Option("--connector", metavar="NAME", help="One that uses it; needed if several clusters have such a topic.")
+    ] = "",
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Show the newest dead letters of a topic, and why they failed."""
-    query = {"count": count, **({"before": before} if before else {})}
+    query = {"count": count, "before": before, "connector": connector}
     response = options.connect(url).call("GET", "headrace", "dead-letters", topic, query=query)
     if as_json:
         typer.echo(response.text)

@@ -167,9 +167,15 @@ def audit(response: Json) -> Table:
 
 def dead_letter_topics(response: Json) -> Table:
     """The dead letter topics (`GET /headrace/dead-letters`)."""
-    table = _table("topic", "connectors", "records", "problem")
+    table = _table("topic", "cluster", "connectors", "records", "problem")
     for topic in response["topics"]:
-        cells = (topic["topic"], ", ".join(topic["connectors"]), _number(topic["records"]), topic["problem"] or "")
+        cells = (
+            topic["topic"],
+            topic["cluster"] or "",
+            ", ".join(topic["connectors"]),
+            _number(topic["records"]),
+            topic["problem"] or "",
+        )
         table.add_row(*cells_of(map(plain, cells)))
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -33,13 +34,15 @@ def _running(call: Call, connector: str) -> tuple[Mapping[str, str | None], Any]
 
 def topics(call: Call) -> Response:
     """The list; their clusters are asked, so the page loads it after itself."""
-    return call.page("dead_letters_topics.html", topics=call.ask_json("GET", *_LETTERS)["topics"])
+    topics = call.ask_json("GET", *_LETTERS)["topics"]
+    counts = Counter(topic["topic"] for topic in topics)
+    return call.page("dead_letters_topics.html", topics=topics, in_several={name for name in counts if counts[name] > 1})
 
 
 def letters(call: Call) -> Response:
     """Some letters of a topic; the cluster is asked, so the page loads them after itself."""
     topic, before = call.query("topic"), call.query("before")
-    query = {"count": _PER_PAGE} | ({"before": before} if before else {})
+    query = {"count": _PER_PAGE, "before": before, "connector": call.query("connector")}
     reply = call.ask("GET", *_LETTERS, topic, query=query)
     if not reply.ok:
         return call.page("dead_letters_page.html", topic=topic, page=None, sentence=reply.message, connector="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,9 +12,10 @@ from headrace.cluster.herder import Herder
 from headrace.config.redaction import redacted
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.letter_reader import MAX_LETTERS
-from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, letter_topics, summaries
+from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, choose, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
+from headrace.rest.cluster_names import ClusterNames, written_to
 from headrace.rest.resource import OwnJsonBody, Resource, whole_parameter
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
@@ -30,19 +31,23 @@ def resource(worker: WorkerConfig) -> Resource:
     @resource.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
     def topics(herder: Herder) -> Response:
         """The dead letter topics of all connectors, with how many letters each has."""
-        return responses.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
+        return responses.ok({"topics": redacted(summaries(_topics(herder, worker), worker))})
 
     @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
-    def show(herder: Herder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
-        """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
+    def show(herder: Herder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "", connector: str = "") -> Response:
+        """The newest `count` letters of a topic, with why they failed.
+
+        `before`: those before a place that an answer named; `connector`: one that uses the topic, needed if several clusters
+        have a dead letter topic of this name.
+        """
         letters = whole_parameter("count", count, 1, MAX_LETTERS)
-        return responses.ok(redacted(_letters(herder, topic).page(letters, before or None)))
+        return responses.ok(redacted(_letters(herder, topic, connector).page(letters, before or None)))
 
     @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
     def preview(herder: Herder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
         fields = _DeadLettersRequest.of(entity, "config")
-        return responses.ok(_letters(herder, topic).preview(fields.ids, fields.connector, fields.config, spark))
+        return responses.ok(_letters(herder, topic, fields.connector).preview(fields.ids, fields.connector, fields.config, spark))
 
     @resource.post(
         "/headrace/dead-letters/{topic}/replay",
@@ -54,26 +59,29 @@ def resource(worker: WorkerConfig) -> Resource:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
         fields = _DeadLettersRequest.of(entity, "dry_run", "again")
         request = ReplayRequest(fields.ids, fields.connector, fields.dry_run, fields.again)
-        replayed = _letters(herder, topic).replay(request, spark)
+        replayed = _letters(herder, topic, fields.connector).replay(request, spark)
         return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
 
-    def _letters(herder: Herder, topic: str) -> DeadLetterTopic:
-        letter_topic = _topics(herder).get(topic)
-        if letter_topic is None:
-            raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
-        return DeadLetterTopic(letter_topic, worker)
+    def _letters(herder: Herder, topic: str, connector: str | None) -> DeadLetterTopic:
+        return DeadLetterTopic(choose(_topics(herder, worker), topic, connector), worker)
 
     return resource
 
 
-def _topics(herder: Herder) -> dict[str, LetterTopic]:
+def _topics(herder: Herder, worker: WorkerConfig) -> list[LetterTopic]:
     configs = {}
     for name in herder.connectors():
         try:
             configs[name] = herder.info(name).config
         except NotFoundError:  # deleted meanwhile
             continue
-    return letter_topics(configs)
+    servers = [servers for config in configs.values() if (servers := _servers(config))]
+    clusters = ClusterNames(",".join(worker.bootstrap_servers), servers)
+    return letter_topics(configs, lambda config: clusters.place(_servers(config)))
+
+
+def _servers(config: Mapping[str, str | None]) -> str | None:
+    return written_to("source", config)  # dead letters of sinks are written with the producer's settings, too
 
 
 @dataclass(frozen=True)
