@@ -15,6 +15,7 @@ from headrace.errors import RetriableError
 from headrace.registry.usage import SchemaUses
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
+from headrace.lineage.jobs import application_job
 from headrace.rest.page.topology import picture
 from headrace.rest.streams_lineage import of_application
 from headrace.values.schema import DATE, Schema
@@ -109,6 +110,18 @@ def test_a_streams_application_reads_and_writes_topics_by_its_sub_topologies():
     assert [(node.name, node.place, node.state) for node in found.nodes if node.kind == "application"] == [
         ("app", "sub-topology 0", "ERROR"), ("app", "sub-topology 1", "ERROR"),
     ]  # fmt: skip
+
+
+def test_what_an_application_reads_by_a_pattern_is_not_known():
+    topology = TOPOLOGY.replace("[orders, more]", "(eu|us)-orders.[0-9]+")
+    report = {"application": "app", "state": "RUNNING", "topology": topology, "internal_topics": [], "servers": "localhost:9092"}
+    unknown = "unknown:application:app/(eu|us)-orders.[0-9]+"
+    for found, reader in ((of_application(report), "application:app/0"), (picture(report), "KSTREAM-SOURCE-0000000000")):
+        assert (unknown, reader) in flows(found)
+        assert [(node.name, node.kind) for node in found.nodes if node.id == unknown] == [
+            ("topics like (eu|us)-orders.[0-9]+", "unknown")
+        ]
+    assert application_job(report).description.endswith("It reads topics by a pattern, which does not say which.")
 
 
 def test_applications_and_columns_are_in_the_lineage_that_is_asked_for(call: Client, herder: MemoryHerder):

@@ -56,10 +56,14 @@ def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterName
 
 
 def _description(name: str, config: Config, graph: Lineage) -> str:
-    unknown = {node.id for node in graph.nodes if node.kind == UNKNOWN}
+    unknown = _unknown(graph)
     reads = any(edge.source in unknown for edge in graph.edges)
     caveat = f" It does not say what it {'reads' if reads else 'writes'}." if unknown else ""
     return f"The connector {name} of class {config.get('connector.class') or '?'}, run by headrace.{caveat}"
+
+
+def _unknown(graph: Lineage) -> set[str]:
+    return {node.id for node in graph.nodes if node.kind == UNKNOWN}
 
 
 def application_job(application: Mapping[str, Any]) -> JobLineage:
@@ -72,7 +76,8 @@ def application_job(application: Mapping[str, Any]) -> JobLineage:
             sources |= dict.fromkeys(read)
             for target in written:
                 targets[target] = list(dict.fromkeys([*targets.get(target, ()), *(topic for topic in read if topic != target)]))
-    description = f"The streams application {application['application']}, run by headrace."
+    caveat = " It reads topics by a pattern, which does not say which." if _unknown(lineage) else ""
+    description = f"The streams application {application['application']}, run by headrace.{caveat}"
     return JobLineage(APPLICATION, description, list(sources), targets)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headrace.config.types import comma_separated
-from headrace.rest.lineage import TOPIC, Lineage, LineageEdge, LineageNode, joined
-from headrace.rest.streams_lineage import full_name
+from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, joined, topic_node
+from headrace.rest.streams_lineage import full_name, source_nodes
 
 OPERATOR = "operator"
 _PARTS = re.compile(r"^ *Sub-topology: (\d+)", re.MULTILINE)
-_NODE = re.compile(r"^ *(?:Source|Processor|Sink): (?P<name>\S+)(?: \((?P<what>topics|topic|stores): \[?(?P<of>[^)\]]*)\]?\))?")
+_NODE = re.compile(r"^ *(?:Source|Processor|Sink): (?P<name>\S+)(?: \((?P<what>topics|topic|stores): (?P<of>.*)\))?")
 _NEXT = re.compile(r"^ *--> (?P<names>.+)$")
 _NUMBER = re.compile(r"-0+(\d+)$")
 
@@ -31,8 +31,8 @@ def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lin
     here = ""
     for line in text.splitlines():
         if match := _NODE.match(line):
-            here, of = match["name"], comma_separated(match["of"] or "")
-            stores = of if match["what"] == "stores" else []
+            here, of = match["name"], match["of"] or ""
+            stores = comma_separated(of.strip("[]")) if match["what"] == "stores" else []
             place = " · ".join([f"sub-topology {number}", *stores])
             nodes.append(LineageNode(here, OPERATOR, _NUMBER.sub(r"-\1", here), place))
             for node, edge in _topics(application, here, match["what"], of):
@@ -44,9 +44,11 @@ def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lin
 
 
 def _topics(
-    application: Mapping[str, Any], operator: str, kind: str | None, names: list[str]
+    application: Mapping[str, Any], operator: str, kind: str | None, of: str
 ) -> Iterator[tuple[LineageNode, LineageEdge]]:
     internal = {topic["name"] for topic in application["internal_topics"] or ()}
-    for name in names if kind in ("topic", "topics") else ():
-        node = LineageNode(f"topic:{(topic := full_name(application['application'], name, internal))}", TOPIC, topic)
-        yield node, LineageEdge(operator, node.id) if kind == "topic" else LineageEdge(node.id, operator)
+    if kind == "topic":
+        node = topic_node(full_name(application["application"], of, internal), None)
+        yield node, LineageEdge(operator, node.id)
+    for node in source_nodes(application["application"], of, internal) if kind == "topics" else ():
+        yield node, LineageEdge(node.id, operator)
