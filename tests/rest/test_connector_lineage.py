@@ -110,21 +110,47 @@ def test_lists_of_servers_that_a_third_shows_to_be_of_one_cluster_have_one_name(
         ("jdbc:postgresql://db/shop", Postgres("db", "5432", "shop", "s", "o"), "s.o"),
         ("jdbc:mysql://db/shop?x=1", MySQL("db", "3306", "shop", "o"), "o"),
         ("jdbc:oracle:thin:u/s3cret@//db:1521/xe", Oracle("db", "1521", "xe", "S", "O"), "S.O"),
+        ("jdbc:oracle:thin:@db:1521:ORCL", Oracle("db", "1521", "ORCL", "S", "O"), "S.O"),
+        ("jdbc:oracle:thin:@tcps://db:2484/xe", Oracle("db", "2484", "xe", "S", "O"), "S.O"),
         ("jdbc:db2://db:50000/shop:user=x;", DB2("db", "50000", "shop", "S", "O"), "S.O"),
     ],
 )
 def test_tables_have_the_names_that_openlineages_client_gives_them_without_passwords(url: str, naming: DatasetNaming, table: str):
     database = of_jdbc(url)
-    assert (database.namespace, database.table(table)) == (naming.get_namespace(), naming.get_name())
+    assert database and (database.namespace, database.table(table)) == (naming.get_namespace(), naming.get_name())
     config = {"option.dbtable": table, "option.url": url}
     read, written = (graph_of(connector("rows"), kind, config, {"orders": 1}) for kind in ("source", "sink"))
     assert (f"external:{naming.get_namespace()}/{naming.get_name()}", "connector:rows") in flows(read)
     assert "s3cret" not in str(read) and any(target.startswith("external:") for _, target in flows(written))
 
 
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"option.dbtable": "(SELECT id FROM o WHERE pin = 's3cret') AS o", "option.url": "jdbc:postgresql://db/shop"}, "postgres://db:5432"),
+        ({"option.dbtable": "O", "option.sfURL": "x.snowflakecomputing.com"}, None),
+        ({"option.dbtable": "O", "option.url": "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS=(HOST=db)(PORT=1521)))"}, None),
+    ],
+)  # fmt: skip
+def test_a_query_or_a_database_without_an_address_is_not_known(config: dict[str, str], place: str | None):
+    read, written = (graph_of(connector("rows"), kind, config, {"orders": 1}) for kind in ("source", "sink"))
+    assert ("unknown:rows", "connector:rows") in flows(read) and ("connector:rows", "unknown:rows") in flows(written)
+    assert [(node.name, node.place) for node in (*read.nodes, *written.nodes) if node.kind == "unknown"] == [
+        ("not known", place)
+    ] * 2
+    lineage = of_connector(connector("rows"), "source", config, {"orders": 1}, [], CLUSTERS)
+    assert lineage.made_of == {} and "s3cret" not in str(lineage)
+
+
+def test_a_topic_of_something_else_than_kafka_is_not_known():
+    mqtt = {"connector.class": "org.example.MqttSource"}
+    graph = graph_of(connector("mqtt"), "source", mqtt, {"sensors": 1}, [{"topic": "sensors/a"}])
+    assert flows(graph) == {("unknown:mqtt", "connector:mqtt"), ("connector:mqtt", "topic:sensors")}
+
+
 def test_the_database_of_sql_servers_address_is_one_of_its_parameters():
     database = of_jdbc("jdbc:sqlserver://db;encrypt=false;databaseName=shop;password=s3cret")
-    assert (database.namespace, database.table("o")) == ("mssql://db:1433", "shop.dbo.o")
+    assert database and (database.namespace, database.table("o")) == ("mssql://db:1433", "shop.dbo.o")
 
 
 @pytest.mark.parametrize(

@@ -148,9 +148,9 @@ def _sources(
 ) -> tuple[dict[str, LineageNode], list[LineageNode]]:
     """The known origins of each topic; and all that the connector reads. here: the topics that it writes."""
     outside = list(dict.fromkeys(node for partition in partitions if (node := _source(partition, config, clusters))))
-    outside = outside or _external(config)
+    outside = outside or _external(connector, config)
     if outside:
-        return _copied(cls, config, here, outside), outside
+        return {} if outside[0].kind == UNKNOWN else _copied(cls, config, here, outside), outside
     if not here or (cls is not None and issubclass(cls, MirrorHeartbeatConnector | MirrorCheckpointConnector)):
         return {}, []  # nothing has been seen so far, or they make their records themselves
     name = getattr(cls, "plugin_name", config.get("connector.class") or "")
@@ -169,8 +169,10 @@ def _source(partition: Any, config: Config, clusters: ClusterNames) -> LineageNo
         return None
     if "topic:partition" in partition or "topic" in partition:
         name = str(partition.get("topic") or str(partition["topic:partition"]).rpartition(":")[0])
-        servers = read_from("source", config)
-        return topic_node(name, clusters.place(servers) if servers else str(partition.get("cluster")))
+        servers, alias = read_from("source", config), partition.get("cluster")
+        if not servers and alias is None:  # a topic of something else than Kafka, as MQTT
+            return None
+        return topic_node(name, clusters.place(servers) if servers else str(alias))
     if name := partition.get("filename"):
         return _file(str(name))
     return None
@@ -209,10 +211,12 @@ def keeps_topics(config: Config) -> bool:
     return rows.get("topic") == [("topic", "IDENTITY")]
 
 
-def _external(config: Config) -> list[LineageNode]:
+def _external(connector: str, config: Config) -> list[LineageNode]:
     """The file, or the table or path of a Spark data source, that a configuration names."""
     if table := config.get("option.dbtable"):
         database = database_names.of_jdbc(config.get("option.url") or "")
+        if database is None or table.lstrip().startswith("("):  # a query, which may have literals that are nobody's business
+            return [_unknown(connector, database and database.namespace)]
         return [_table(database, database.table(table))]
     name = config.get("file") or config.get("option.path")
     return [_file(name)] if name else []
@@ -229,8 +233,8 @@ def _targets(
     connector: str, cls: type[Any] | None, config: Config, here: Mapping[str, LineageNode], clusters: ClusterNames
 ) -> dict[LineageNode, list[LineageNode]]:
     """The targets of a sink, each with its source topics; none: unknown. here: the topics that it reads."""
-    if named := _external(config):
-        return {node: list(here.values()) for node in named}
+    if named := _external(connector, config):
+        return {node: [] if node.kind == UNKNOWN else list(here.values()) for node in named}
     name = getattr(cls, "plugin_name", config.get("connector.class") or "")
     if (database := database_names.written_by(name, config)) is not None:
         return _tables(connector, name, database, config, here)

@@ -35,15 +35,17 @@ class NamedDatabase:
         return f"{self.name}.{full}" if self.name else full
 
 
-def of_jdbc(url: str) -> NamedDatabase:
-    """The database of a JDBC address such as `jdbc:postgresql://host:port/name`."""
-    text = re.sub(r"^oracle:thin:[^@]*@/*", "oracle://", url.removeprefix("jdbc:"))
+def of_jdbc(url: str) -> NamedDatabase | None:
+    """The database of a JDBC address such as `jdbc:postgresql://host:port/name`; None: the address names no server."""
+    text = re.sub(r"^oracle:thin:[^@]*@(?:tcps?:)?/*", "oracle://", url.removeprefix("jdbc:"))
+    text = re.sub(r"^(oracle://[^/:]+:\d+):", r"\1/", text)  # a SID
     address, *parameters = text.split(";")
     parts = urlsplit(address)  # parameters are after a semicolon, a question mark, or, of Db2, a colon
+    server = parts.netloc.rpartition("@")[2]
+    if not url.startswith("jdbc:") or not server or server.startswith("("):  # a description of Oracle may have several servers
+        return None
     named = next((parameter.partition("=")[2] for parameter in parameters if parameter.lower().startswith("databasename=")), None)
-    return NamedDatabase(
-        _namespace(parts.scheme, parts.netloc.rpartition("@")[2]), named or parts.path.strip("/").partition(":")[0] or None
-    )
+    return NamedDatabase(_namespace(parts.scheme, server), named or parts.path.strip("/").partition(":")[0] or None)
 
 
 def _namespace(scheme: str, host: str) -> str:
@@ -131,7 +133,7 @@ def written_by(connector_class: str, config: Config) -> NamedDatabase | None:
     Of Debezium's sinks for JDBC and MongoDB, and of MongoDB's own.
     """
     if connector_class == _JDBC_SINK:
-        found = of_jdbc(url) if (url := config.get("connection.url") or "").startswith("jdbc:") else None
+        found = of_jdbc(config.get("connection.url") or "")
     else:
         address, name = {
             _DEBEZIUM_MONGO_SINK: ("mongodb.connection.string", "sink.database"),
