@@ -140,6 +140,11 @@ def pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def compact(value: Any) -> str:
+    """JSON on one line as text; `tojson` is for attributes and scripts, and writes `ü`, `&` and `'` as escapes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 _environment = Environment(
     loader=FileSystemLoader(FOLDER / "templates"),
     autoescape=True,
@@ -150,6 +155,6 @@ _environment = Environment(
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
     "first_line": first_line, "causes": causes, "named_in": named_in, "documentation": documentation, "greatest": greatest,
-    "by_column": by_column,
+    "by_column": by_column, "compact": compact,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__, "samples": SAMPLES}
