@@ -18,6 +18,7 @@ from headrace.rest import create_app
 from headrace.rest.page.render import documentation, render
 from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.own_plugins import CIPHER
 from tests.rest.test_page import CONFIG, KnowingHerder, Page, Tags, as_user, server_of_users, users
 
 __all__ = ["as_user", "server_of_users", "users"]
@@ -91,12 +92,13 @@ SECRET = "s3cr3t-of-somebody"
 SECRETS = {
     "producer.override.sasl.jaas.config": f'x required username="u" password="{SECRET}";',
     "value.converter.basic.auth.user.info": f"u:{SECRET}", "transforms.http.api.key": SECRET,
+    "transforms.enc.cipher.data_keys": SECRET,
     "connection.url": f"jdbc:postgresql://u:{SECRET}@there/db?user=u&password={SECRET}&ssl=true",
 }  # fmt: skip
 
 
 def test_only_an_admin_sees_secrets_whatever_is_asked_for(as_user: Callable[[str], Page], herder: MemoryHerder):
-    herder.configs["c"] = {**CONFIG, **SECRETS}
+    herder.configs["c"] = {**CONFIG, "transforms": "enc", "transforms.enc.type": CIPHER, **SECRETS}
     looks = [path for _, path in _routes("GET")] + ["/connectors?expand=info&expand=status", "/ui/edit?name=c&mode=json"]
     looks += [f"{path}?name=c" for path in looks if path.startswith("/ui")] + ["/ui/connector?name=c&tab=configuration"]
     for user in ("rita", "olaf"):
@@ -105,13 +107,13 @@ def test_only_an_admin_sees_secrets_whatever_is_asked_for(as_user: Callable[[str
         assert not found, f"{user} sees it at {found}"
         shown = page._client("GET", "/connectors/c/config", headers=page.headers).json
         assert shown["connection.url"] == "jdbc:postgresql://[hidden]@there/db?user=u&password=[hidden]&ssl=true"
-        assert [shown[key] for key in SECRETS if key != "connection.url"] == ["[hidden]"] * 3
+        assert [shown[key] for key in SECRETS if key != "connection.url"] == ["[hidden]"] * 4
         assert {key: value for key, value in shown.items() if key not in SECRETS} == {
-            k: v for k, v in CONFIG.items() if k not in SECRETS
+            k: v for k, v in herder.configs["c"].items() if k not in SECRETS
         }
     anna = as_user("anna")
     for path in ("/connectors/c", "/connectors/c/config", "/connectors/c/tasks", "/connectors?expand=info"):
-        assert anna._client("GET", path, headers=anna.headers).text.count(SECRET) == 5
+        assert anna._client("GET", path, headers=anna.headers).text.count(SECRET) == 6
 
 
 def test_users_of_different_roles_at_the_same_time_do_only_what_each_may(as_user: Callable[[str], Page], herder: MemoryHerder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.files import ConnectorFile, read_file
 from headrace.cli.connectors.texts import config_errors, plain
+from headrace.connect_config.named_plugins import NamedPlugin
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,10 +43,16 @@ def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool =
     return (client.call if strict else client.ask)("PUT", *path, body=connector.config)
 
 
-def definitions(client: RestClient, plugin: str | None) -> list[dict[str, Any]]:
-    """What the worker knows of this plugin's options; nothing if it does not have the plugin."""
-    response = client.ask("GET", "connector-plugins", plugin, "config") if plugin else None
-    return response.json if response and response.ok else []
+def definitions(client: RestClient, named: Iterable[NamedPlugin]) -> list[dict[str, Any]]:
+    """What the worker knows of the options of plugins, under their prefixes; nothing of a plugin that it does not have."""
+    found = list[dict[str, Any]]()
+    for plugin in named:
+        path, version = ("connector-plugins", plugin.name, "config"), plugin.version
+        response = client.ask("GET", *path, query={"version": version} if version else None)
+        if version and not response.ok:
+            response = client.ask("GET", *path)
+        found += [option | {"name": plugin.prefix + option["name"]} for option in response.json] if response.ok else ()
+    return found
 
 
 def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:

@@ -11,6 +11,7 @@ from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.deploy import definitions
 from headrace.cli.connectors.texts import plain
 from headrace.config.secrets import Secrets
+from headrace.connect_config.named_plugins import named_plugins
 
 if TYPE_CHECKING:
     from headrace.cli.connectors.client import RestClient, RestResponse
@@ -61,7 +62,7 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     config = info.json["config"]
     tables.show(
         f"{plain(name)} ({info.json['type']})",
-        tables.settings(config, Secrets(definitions(client, config.get("connector.class")))),
+        tables.settings(config, Secrets(definitions(client, named_plugins(config)))),
         *_status(parts["status"]),
         _topics(parts["topics"], name),
         *_offsets(parts["offsets"]),

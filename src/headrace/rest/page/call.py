@@ -14,6 +14,8 @@ from starlette.responses import Response
 from headrace import __version__
 from headrace.cluster.herder import Herder
 from headrace.config.secrets import Secrets
+from headrace.connect_config.named_plugins import named_plugins
+from headrace.connect_config.setting_types import setting_types
 from headrace.errors import HeadraceError, RestError
 from headrace.rest.caller import Caller, caller_of
 from headrace.rest.overview import Overview
@@ -86,10 +88,9 @@ class Call:
             raise RestError(reply.status, reply.message)
         return reply.json
 
-    def secrets(self, connector_class: str | None) -> Secrets:
-        """Which settings of a connector of this class are secret."""
-        reply = self.ask("GET", "connector-plugins", connector_class, "config") if connector_class else None
-        return Secrets(reply.json if reply and reply.ok else ())
+    def secrets(self, *configs: Mapping[str, str | None]) -> Secrets:
+        """Which settings are secret for the plugins that one of these configurations names."""
+        return Secrets(kind for config in configs for kind in setting_types(named_plugins(config)))
 
     def page(self, template: str, code: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
         """An answer of HTML."""

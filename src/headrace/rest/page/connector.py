@@ -63,7 +63,7 @@ def _status(call: Call, name: str) -> dict[str, Any] | None:
 
 def _config(call: Call, name: str) -> dict[str, Any]:
     config = call.herder.info(name).config
-    secrets = call.secrets(config.get("connector.class"))
+    secrets = call.secrets(config)
     return {"letters": topic_of(config), "config": dict(sorted(secrets.public(config).items()))}
 
 

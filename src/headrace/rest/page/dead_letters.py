@@ -16,7 +16,6 @@ from headrace.rest.page.edit import from_json, hidden
 from headrace.rest.page.render import pretty
 
 _PER_PAGE = "50"
-_CLASS = "connector.class"
 _LETTERS = ("headrace", "dead-letters")
 
 
@@ -29,7 +28,7 @@ def screen(call: Call) -> Response:
 
 def _running(call: Call, connector: str) -> tuple[Mapping[str, str | None], Any]:
     config = call.herder.info(connector).config
-    return config, call.secrets(config.get(_CLASS))
+    return config, call.secrets(config)
 
 
 def topics(call: Call) -> Response:

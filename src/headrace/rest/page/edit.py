@@ -51,7 +51,7 @@ def edit(call: Call) -> Response:
     """Edit a connector."""
     name = call.query("name")
     config = call.herder.info(name).config
-    secrets = call.secrets(config.get(_CLASS))
+    secrets = call.secrets(config)
     shown = hidden(config, secrets)
     draft = Draft(name, shown, "form", pretty(shown), False, _digest(config))
     return call.page("edit.html", draft=draft, **_form(call, draft))
@@ -131,7 +131,7 @@ def review(call: Call) -> Response:
     _require_unchanged(draft, running)
     errors = _errors(call, draft)
     desired = _restored(call, draft)
-    secrets = call.secrets(desired.get(_CLASS))
+    secrets = call.secrets(desired)
     diff = compare(draft.name, running, desired).masked(secrets)
     return call.page("edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False))
 

@@ -18,7 +18,7 @@ resource = Resource("config")
 @resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404], known=True)
 def show_config(herder: Herder, request: Request, connector: str) -> Response:
     """The configuration as it was given; secrets for admins only, where users have roles."""
-    return responses.ok(PublicConfigs(herder, request)(herder.info(connector).config))
+    return responses.ok(PublicConfigs(request)(herder.info(connector).config))
 
 
 @resource.put(

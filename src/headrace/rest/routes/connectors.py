@@ -28,7 +28,7 @@ def list_connectors(herder: Herder, request: Request) -> Response:
     names = herder.connectors()
     if "expand" not in request.query_params:
         return responses.ok(names)
-    views, public = request.query_params.getlist("expand"), PublicConfigs(herder, request)
+    views, public = request.query_params.getlist("expand"), PublicConfigs(request)
     return responses.ok({name: expanded for name in names if (expanded := _expand(herder, name, views, public)) is not None})
 
 
@@ -63,7 +63,7 @@ def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Resp
 @resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404], known=True)
 def show_connector(herder: Herder, request: Request, connector: str) -> Response:
     """Configuration, tasks and type of a connector; secrets for admins only, where users have roles."""
-    return responses.ok(info_body(herder.info(connector), PublicConfigs(herder, request)))
+    return responses.ok(info_body(herder.info(connector), PublicConfigs(request)))
 
 
 @resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])

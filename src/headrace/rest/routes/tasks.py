@@ -16,9 +16,9 @@ resource = Resource("tasks")
 @resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404], known=True)
 def list_tasks(herder: Herder, request: Request, connector: str) -> Response:
     """The tasks with their configurations; secrets for admins only, where users have roles."""
-    public, tasks = PublicConfigs(herder, request), herder.tasks(connector)
-    connector_class = herder.info(connector).config.get("connector.class")
-    return responses.ok([task | {"config": public(task["config"], connector_class)} for task in tasks])
+    public, tasks = PublicConfigs(request), herder.tasks(connector)
+    config = herder.info(connector).config
+    return responses.ok([task | {"config": public(task["config"], config)} for task in tasks])
 
 
 @resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404], known=True)
