@@ -12,6 +12,7 @@ import pytest
 from headrace.config.secrets import HIDDEN
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.own_plugins import CIPHER
 from tests.rest.test_page import CONFIG, KnowingHerder, Page, base_of, draft
 
 PEM = "-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n"
@@ -63,6 +64,14 @@ def test_an_edit_of_one_setting_keeps_line_ends_nulls_and_logins_of_urls(page: P
     assert "s3cret-9fd1" not in page.get("/ui/edit?name=c").text
     assert apply_form(page, topic="u").status == 200
     assert herder.configs["c"] == {**CONFIG, **kept, "topic": "u"}
+
+
+def test_the_password_of_a_plugin_that_goes_away_is_hidden_in_the_review(page: Page, herder: MemoryHerder):
+    enc = {"transforms": "enc", "transforms.enc.type": CIPHER, "transforms.enc.cipher.data_keys": "keys-of-somebody"}
+    herder.configs["c"] = CONFIG | enc
+    reviewed = page.post("/ui/edit/review", name="c", mode="json", json=json.dumps(CONFIG), base=base_of(page))
+    assert "transforms.enc.cipher.data_keys" in reviewed.text
+    assert "keys-of-somebody" not in reviewed.text
 
 
 def test_json_keeps_a_null_and_may_remove_it(page: Page, herder: MemoryHerder):

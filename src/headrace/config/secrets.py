@@ -43,11 +43,16 @@ _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
 
 
 class Secrets:
-    """Which keys are secret; definitions: as in `GET /connector-plugins/<class>/config`, of any plugins."""
+    """Which keys are secret; definitions: as in `GET /connector-plugins/<class>/config`, of any plugins.
+
+    A key that is of type PASSWORD for one of them is secret, whatever the others say.
+    """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any] | None] = ()) -> None:
-        self._types = {d["name"]: d["type"] for d in definitions if d and d.get("name") and d.get("type")}
-        self._ends = _client_passwords() | {name for name, kind in self._types.items() if kind == Type.PASSWORD}
+        defined = [(d["name"], d["type"]) for d in definitions if d and d.get("name") and d.get("type")]
+        passwords = {name: kind for name, kind in defined if kind == Type.PASSWORD}
+        self._types = dict(defined) | passwords
+        self._ends = _client_passwords() | passwords.keys()
 
     def hides(self, key: str) -> bool:
         """Whether the value of this key is a secret."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 
 from tests.cli.connectors.conftest import SOURCE, Ended
+from tests.rest.own_plugins import CIPHER
 
 Cli = Callable[..., Ended]
 Put = Callable[..., Path]
@@ -128,6 +130,17 @@ def test_passwords_are_hidden_in_the_diff_the_description_and_the_json(cli: Cli,
     assert {"key": "sftp.password", "old": "[hidden]", "new": "[hidden]"} in second.json["connectors"][0]["settings"]
     assert "s3cret" not in first.out + first.err + second.out + second.err + shown.out
     assert config(url, "one")["sftp.password"] == "s3cret-2"
+
+
+def test_the_password_of_a_transformation_is_hidden_also_when_it_goes_away(cli: Cli, put: Put, folder: Path):
+    enc = {"transforms": "enc", "transforms.enc.type": CIPHER, "transforms.enc.cipher.data_keys": "s3cret-1"}
+    put("one", enc)
+    cli("apply", str(folder), "--yes")
+    shown = cli("describe", "one")
+    put("one")
+    diff = cli("apply", str(folder), "--dry-run")
+    assert re.search(r"- transforms.enc.cipher.data_keys +\[hidden\]", diff.out)
+    assert "s3cret" not in shown.out + shown.err + diff.out + diff.err
 
 
 def test_as_json_it_is_the_diff_and_the_answers(cli: Cli, put: Put, folder: Path):

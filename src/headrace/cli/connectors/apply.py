@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli.changes import apply_changes
 from headrace.cli.connectors import options
-from headrace.cli.connectors.deploy import ask_to_validate
+from headrace.cli.connectors.deploy import ask_to_validate, definitions
 from headrace.cli.connectors.files import ConnectorFile, read_all
 from headrace.cli.connectors.texts import config_errors, plain
-from headrace.config.diff import Action, Diff, plan
+from headrace.config.diff import Action, Config, Diff, plan
 from headrace.config.secrets import Secrets
+from headrace.connect_config.named_plugins import named_plugins
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,9 +60,13 @@ class ConnectorChanges:
         """Compare, and have the worker check every configuration; prune: delete what no file has. Raises ConnectError."""
         self._client, self._files = client, files
         self.problems: list[str] = []
-        secrets = {file.name: self._check(file) for file in files.values()}
-        diffs = differences(client, files, prune)
-        self.diffs = [diff.masked(secrets.get(diff.name, Secrets())) for diff in diffs]
+        defined = {file.name: self._check(file) for file in files.values()}
+        running = running_configs(client)
+        diffs = plan(running, {name: file.config for name, file in files.items()}, prune)
+        for diff in diffs:
+            if diff.action is Action.CHANGE:
+                defined[diff.name] += self._leaving(running[diff.name], files[diff.name].config)
+        self.diffs = [diff.masked(Secrets(defined.get(diff.name, ()))) for diff in diffs]
 
     def carry_out(self, diff: Diff) -> RestResponse:
         """Do it over REST."""
@@ -76,8 +81,8 @@ class ConnectorChanges:
         """That it has been done."""
         return f"{plain(diff.name)} has been {_DONE[diff.action]}."
 
-    def _check(self, file: ConnectorFile) -> Secrets:
-        """The secrets of a configuration, by what the worker knows of its options; its errors are among the problems."""
+    def _check(self, file: ConnectorFile) -> list[dict[str, Any] | None]:
+        """The definitions of the options of a configuration; its errors are among the problems."""
         try:
             response = ask_to_validate(self._client, file)
             sentences = (
@@ -86,13 +91,20 @@ class ConnectorChanges:
         except ConfigError as error:
             sentences, response = [error.message], None
         self.problems += [f"{file.file} ({plain(file.name)}): {plain(sentence, lines=True)}" for sentence in sentences]
-        return (
-            Secrets(config.get("definition") for config in response.object["configs"]) if response and response.ok else Secrets()
-        )
+        return [config.get("definition") for config in response.object["configs"]] if response and response.ok else []
+
+    def _leaving(self, running: Config, wanted: Config) -> list[dict[str, Any]]:
+        """The definitions of the options of plugins that are to go: what goes with them may be a password, too."""
+        staying = named_plugins(wanted)
+        return definitions(self._client, [plugin for plugin in named_plugins(running) if plugin not in staying])
 
 
-def differences(client: RestClient, files: Mapping[str, ConnectorFile], prune: bool = False) -> list[Diff]:
-    """What is to be done with each connector that is wanted, and with `prune` with those that are not. Raises ConnectError."""
+def running_configs(client: RestClient) -> dict[str, Config]:
+    """The configurations of all connectors. Raises ConnectError."""
     connectors = client.call("GET", "connectors", query={"expand": "info"}).object
-    running = {name: info["info"]["config"] for name, info in connectors.items()}
-    return plan(running, {name: file.config for name, file in files.items()}, prune)
+    return {name: info["info"]["config"] for name, info in connectors.items()}
+
+
+def differences(client: RestClient, files: Mapping[str, ConnectorFile]) -> list[Diff]:
+    """What is to be done with each connector that is wanted. Raises ConnectError."""
+    return plan(running_configs(client), {name: file.config for name, file in files.items()})

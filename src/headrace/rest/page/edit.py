@@ -131,7 +131,7 @@ def review(call: Call) -> Response:
     _require_unchanged(draft, running)
     errors = _errors(call, draft)
     desired = _restored(call, draft)
-    secrets = call.secrets(desired)
+    secrets = call.secrets(running or {}, desired)
     diff = compare(draft.name, running, desired).masked(secrets)
     return call.page("edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False))
 
