@@ -182,6 +182,31 @@ def test_what_comes_out_is_compared_with_what_is_expected(expected, record, diff
     assert chains.compare(expected, record) == differences
 
 
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ('{"paid": 1}', '{"paid": true}', False),
+        ("[0]", "[false]", False),
+        ("true", "true", True),
+        ('{"n": 12345678901234567.89}', '{"n": 12345678901234568.10}', False),
+        ('{"n": 12345678901234567.89}', '{"n": 12345678901234567.890}', True),
+        ('{"n": [1, {"a": null}]}', '{"n": [1.0, {"a": null}]}', True),
+        ('{"n": [1]}', '{"n": [1, 2]}', False),
+        ("null", "null", False),
+        ('"null"', "null", True),
+    ],
+)
+def test_values_that_only_python_takes_for_equal_differ(tmp_path: Path, expected: str, actual: str, same: bool) -> None:
+    (tmp_path / "tests").mkdir()
+    text = f'{{"connector": "c", "records": [{{"timestamp": 1.5}}], "expect": [{{"value": {expected}}}]}}'
+    (tmp_path / "tests" / "a.json").write_text(text)
+    (test,) = chain_tests(tmp_path)
+    assert test.records == [{"timestamp": 1.5}]
+    differences = chains.compare(test.expect[0], PASSED | {"output": {"value": actual}})
+    shown = json.dumps(actual) if expected == "null" else actual
+    assert differences == ([] if same else [f"value is {shown} instead of {expected}"])
+
+
 def test_a_member_that_no_record_has_is_an_error() -> None:
     with pytest.raises(ConfigError, match="has no member 'valu'"):
         chains.compare({"valu": 1}, PASSED)

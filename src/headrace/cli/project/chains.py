@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from headrace.cli.project.folder import ChainTest
@@ -29,14 +30,14 @@ def run(test: ChainTest, config: Mapping[str, str], worker: WorkerConfig, spark:
 def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
     """How the preview of one record differs from what is expected of it; only members that are named count.
 
-    A value or key that is expected as an object is compared as JSON, a text as it stands. Raises ConfigError for what nothing
-    can be.
+    A value or key that is expected as an object, list, number or boolean is compared as JSON, a text and null as they stand.
+    Raises ConfigError for what nothing can be.
     """
     outcome = record["outcome"]
     if expected is None:
         return [] if outcome == "dropped" else [f"it should be dropped, and is {_outcome(record)}"]
     if not isinstance(expected, dict):
-        raise ConfigError(f"{json.dumps(expected)} is no expected record: write an object, or null for a dropped record.")
+        raise ConfigError(f"{_text(expected)} is no expected record: write an object, or null for a dropped record.")
     if "failure" in expected:
         text = f"{(record['failure'] or {}).get('message')}: {(record['failure'] or {}).get('cause')}"
         expected_failure = str(expected["failure"])
@@ -54,14 +55,31 @@ def _difference(member: str, expected: Any, output: Mapping[str, Any]) -> str | 
     if member not in output:
         raise ConfigError(f"An output record has no member '{member}'; its members are {', '.join(output)}.")
     actual = output[member]
-    if member in ("key", "value") and isinstance(actual, str) and not isinstance(expected, str):
+    # Only a text is the text `null`: null is a tombstone.
+    if member in ("key", "value") and isinstance(actual, str) and not isinstance(expected, str | None):
         try:
-            actual = json.loads(actual)
-        except ValueError:
+            actual = json.loads(actual, parse_float=Decimal)
+        except (ValueError, ArithmeticError):  # the latter for an exponent that no decimal has
             return f"{member} is not JSON: {actual!r}"
-    if actual == expected:
-        return None
-    return f"{member} is {json.dumps(actual, ensure_ascii=False)} instead of {json.dumps(expected, ensure_ascii=False)}"
+    return None if _same(actual, expected) else f"{member} is {_text(actual)} instead of {_text(expected)}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same: for Python, true is 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _text(value: Any) -> str:
+    """JSON with every digit of its numbers."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(name)}: {_text(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
 def _outcome(record: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -111,7 +112,10 @@ class ChainTest:
     connector: str
     records: list[Any]
     expect: list[Any]
-    """For each record: members of its output; null: it is dropped; `{"failure": text}`: it fails with that text."""
+    """For each record: members of its output; null: it is dropped; `{"failure": text}`: it fails with that text.
+
+    Numbers with a decimal point are Decimal: as a float, two decimals may be the same.
+    """
 
 
 def environment(folder: Path, name: str | None) -> Environment:
@@ -280,8 +284,9 @@ def chain_tests(folder: Path) -> list[ChainTest]:
 
 def _chain_test(file: Path) -> ChainTest:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        text = file.read_text(encoding="utf-8")
+        content, exact = json.loads(text), json.loads(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError) as error:
         raise ConfigError(f"{file} is not valid JSON: {error}.") from None
     kinds = {"connector": str, "records": list, "expect": list}
     if not isinstance(content, dict) or content.keys() != kinds.keys():
@@ -293,4 +298,4 @@ def _chain_test(file: Path) -> ChainTest:
         raise ConfigError(
             f"{file} has {len(content['records'])} records, and {len(content['expect'])} to expect: there is one for each."
         )
-    return ChainTest(file, **content)
+    return ChainTest(file, content["connector"], content["records"], exact["expect"])
