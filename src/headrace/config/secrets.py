@@ -83,6 +83,11 @@ def without_logins(text: str) -> str:
     return _IN_URL.sub(hidden, text)
 
 
+def stands_for(shown: str | None, value: str | None) -> bool:
+    """Whether a value as it was shown has a secret hidden, and may be this one."""
+    return shown is not None and HIDDEN in shown and shown != value and shown in (HIDDEN, value and without_logins(value))
+
+
 def put_back(config: Mapping[str, str | None], running: Mapping[str, str | None]) -> dict[str, str | None]:
     """A configuration that was made of a shown one, with the secrets of the one that runs in their places.
 
@@ -94,7 +99,7 @@ def put_back(config: Mapping[str, str | None], running: Mapping[str, str | None]
 def _original(key: str, value: str | None, running: str | None) -> str | None:
     if value is None or HIDDEN not in value or value == running:
         return value
-    if running is None or value not in (HIDDEN, without_logins(running)):
+    if not stands_for(value, running) or running is None:
         raise BadRequestError(
             f"{key} has {HIDDEN}, which stands for a secret that runs; there is none like this: write it in full."
         )

@@ -8,9 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+from typer.testing import CliRunner
 
-from tests.cli.connectors.conftest import SOURCE, Ended
+from headrace.cli.app import app
+from tests.cli.connectors.conftest import SOURCE, Ended, run
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import CurrentHerder
 from tests.rest.own_plugins import CIPHER
+from tests.rest.test_page import KnowingHerder, server_of_users, users
+
+__all__ = ["server_of_users", "users"]
 
 Cli = Callable[..., Ended]
 Put = Callable[..., Path]
@@ -143,6 +150,36 @@ def test_the_password_of_a_transformation_is_hidden_also_when_it_goes_away(cli: 
     assert "s3cret" not in shown.out + shown.err + diff.out + diff.err
 
 
+def test_what_is_hidden_from_a_reader_is_no_change(server_of_users: tuple[CurrentHerder, Client], put: Put, folder: Path):
+    current, client = server_of_users
+    current.current = herder = KnowingHerder()
+    secrets = {"connection.password": "s3cret", "connection.url": "jdbc:x://u:s3cret@h"}
+    file = put("a", secrets)
+    herder.create("a", json.loads(file.read_text())["config"] | {"name": "a"})
+    rita, anna = (f"http://{user}:{user[::-1]}@{client.address}" for user in ("rita", "anna"))
+
+    read = run("apply", str(folder), "--dry-run", "--json", url=rita).json["connectors"][0]
+    assert (read["action"], read["settings"], read["not_known"]) == ("keep", [], sorted(secrets))
+    assert run("apply", str(folder), "--dry-run", url=rita).out.splitlines()[-1] == "1 not known."
+    put("a", secrets | {"topic": "u"})
+    changed = run("apply", str(folder), "--dry-run", "--json", url=rita).json["connectors"][0]
+    assert [setting["key"] for setting in changed["settings"]] == ["topic"]
+
+    put("a", secrets)
+    assert run("apply", str(folder), "--dry-run", "--json", url=anna).json["connectors"][0]["not_known"] == []
+    herder.configs["a"]["connection.password"] = "[hidden]"  # as somebody has copied it: an admin sees what it is
+    seen = run("apply", str(folder), "--dry-run", "--json", url=anna).json["connectors"][0]
+    assert (seen["action"], seen["not_known"]) == ("change", [])
+
+    project = folder.parent / "project.toml"
+    for user, status in ((rita, 1), (anna, 3)):
+        project.write_text(f'[environments.dev]\nurl = "{user}"\n')
+        for command in ("plan", "drift"):
+            ended = CliRunner().invoke(app, ["project", command, str(folder.parent)])
+            assert ended.exit_code == status, ended.output
+            assert "s3cret" not in ended.output
+
+
 def test_as_json_it_is_the_diff_and_the_answers(cli: Cli, put: Put, folder: Path):
     put("one")
     ended = cli("apply", str(folder), "--json", given="y\n")
@@ -150,7 +187,7 @@ def test_as_json_it_is_the_diff_and_the_answers(cli: Cli, put: Put, folder: Path
     assert (one["name"], one["action"], one["answer"]["name"], one["answer"]["type"]) == ("one", "create", "one", "source")
     assert "+ one: new" in ended.err
     assert cli("apply", str(folder), "--json").json == {
-        "connectors": [{"name": "one", "action": "keep", "settings": [], "unchanged": 4, "answer": None}]
+        "connectors": [{"name": "one", "action": "keep", "settings": [], "unchanged": 4, "not_known": [], "answer": None}]
     }
 
 

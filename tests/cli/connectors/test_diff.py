@@ -41,6 +41,18 @@ def test_a_masked_diff_shows_that_a_password_changes_but_neither_value():
     assert diff.settings == (ChangedSetting("db.password", HIDDEN, HIDDEN), ChangedSetting("url", "x", "y"))
 
 
+def test_a_hidden_value_is_compared_with_no_other():
+    running, wanted = {"password": HIDDEN, "url": f"https://{HIDDEN}@h", "k": "v"}, {"password": "a", "url": "https://u:p@h"}
+    diff = compare("a", running, wanted, hides=True)
+    assert (diff.not_known, diff.settings) == (("password", "url"), (ChangedSetting("k", "v", None),))
+    assert [line.plain for line in diff_lines(diff)][2] == "    ? password  is hidden from this user"
+    kept = compare("a", {"password": HIDDEN}, {"password": "a"}, hides=True)
+    assert (kept.action, summary([kept]), next(diff_lines(kept)).plain) == (Action.KEEP, "1 not known", "= a: cannot be compared")
+    moved = compare("a", running, {**wanted, "url": "https://u:p@other", "k": "v"}, hides=True)
+    assert [setting.key for setting in moved.settings] == ["url"]
+    assert compare("a", running, {"k": "v"}, hides=True).not_known == ()
+
+
 def test_a_diff_reads_well():
     running = {"batch.size": "10", "file": "/a", "old": "gone", "k": "v"}
     wanted = {"batch.size": "20", "file": "", "topic": "tab\there [bold]", "k": "v"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http.client import FORBIDDEN
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from headrace.cli.connectors.deploy import ask_to_validate, definitions
 from headrace.cli.connectors.files import ConnectorFile, read_all
 from headrace.cli.connectors.texts import config_errors, plain
 from headrace.config.diff import Action, Config, Diff, plan
-from headrace.config.secrets import Secrets
+from headrace.config.secrets import HIDDEN, Secrets
 from headrace.connect_config.named_plugins import named_plugins
 from headrace.errors import ConfigError
 
@@ -62,7 +63,7 @@ class ConnectorChanges:
         self.problems: list[str] = []
         defined = {file.name: self._check(file) for file in files.values()}
         running = running_configs(client)
-        diffs = plan(running, {name: file.config for name, file in files.items()}, prune)
+        diffs = _plan(client, running, files, prune)
         for diff in diffs:
             if diff.action is Action.CHANGE:
                 defined[diff.name] += self._leaving(running[diff.name], files[diff.name].config)
@@ -107,4 +108,17 @@ def running_configs(client: RestClient) -> dict[str, Config]:
 
 def differences(client: RestClient, files: Mapping[str, ConnectorFile]) -> list[Diff]:
     """What is to be done with each connector that is wanted. Raises ConnectError."""
-    return plan(running_configs(client), {name: file.config for name, file in files.items()})
+    return _plan(client, running_configs(client), files)
+
+
+def _plan(
+    client: RestClient, running: Mapping[str, Config], files: Mapping[str, ConnectorFile], prune: bool = False
+) -> list[Diff]:
+    values = (value for name in files for value in running.get(name, {}).values())
+    hides = any(value is not None and HIDDEN in value for value in values) and not _sees_all(client)
+    return plan(running, {name: file.config for name, file in files.items()}, prune, hides)
+
+
+def _sees_all(client: RestClient) -> bool:
+    """Whether secrets are shown to the user: to who may read the audit, and to everybody by a worker that has none."""
+    return client.ask("GET", "headrace", "audit", query={"lines": "1"}).status != FORBIDDEN

@@ -28,11 +28,14 @@ def first_line(trace: str) -> str:
 def diff_lines(diff: Diff) -> Iterator[Text]:
     """What is to be done with a connector: a line for it, and one for each key that differs."""
     mark = _MARKS[diff.action]
-    yield Text(f"{mark} {plain(diff.name)}: {_WORDS[diff.action]}", style=f"bold {_STYLES[mark]}")
-    width = max((len(plain(setting.key)) for setting in diff.settings), default=0)
+    words = "cannot be compared" if diff.action is Action.KEEP and diff.not_known else _WORDS[diff.action]
+    yield Text(f"{mark} {plain(diff.name)}: {words}", style=f"bold {_STYLES[mark]}")
+    width = max((len(plain(key)) for key in (*diff.not_known, *(setting.key for setting in diff.settings))), default=0)
     for setting in diff.settings:
         mark = "+" if setting.old is None else "-" if setting.new is None else "~"
         yield Text(f"    {mark} {plain(setting.key):{width}}  {_values(setting)}", style=_STYLES[mark])
+    for key in diff.not_known:
+        yield Text(f"    ? {plain(key):{width}}  is hidden from this user")
     if diff.action is Action.CHANGE:
         yield Text(f"      {diff.unchanged} unchanged", style="dim")
 

@@ -106,11 +106,13 @@ def _make(target: Path) -> None:
 @group.command()
 def plan(target: Folder = Path(), env: Env = None, as_json: options.AsJson = False) -> None:
     """Check topics, applications and connectors, and show what `apply` would change; exit status 0: nothing, 3: something,
-    1: something is wrong.
+    1: something is wrong, or cannot be compared.
     """
-    chosen = folder.environment(target, env)
-    if apply_changes(_changes(target, chosen), dry_run=True, as_json=as_json):
+    changes = _changes(target, folder.environment(target, env))
+    if apply_changes(changes, dry_run=True, as_json=as_json):
         raise typer.Exit(CHANGES)
+    if any(diff.not_known for kind in changes.values() for diff in kind.diffs):
+        raise typer.Exit(1)
 
 
 @group.command()

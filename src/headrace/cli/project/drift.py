@@ -70,7 +70,14 @@ def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
     _applications(target, env, drift)
     if connectors := folder.connectors(target, env):
         client = options.connect(env.worker_url())
-        drift.connectors = [diff for diff in differences(client, connectors) if diff.action is not Action.KEEP]
+        diffs = differences(client, connectors)
+        drift.connectors = [diff for diff in diffs if diff.action is not Action.KEEP]
+        drift.not_known += [
+            f"{diff.name}: {', '.join(diff.not_known)}: the worker hides the running value from this user; ask as one of the "
+            "role admin, or give the value by a config provider."
+            for diff in diffs
+            if diff.not_known
+        ]
         for name in sorted(connectors.keys() - {diff.name for diff in drift.connectors if diff.action is Action.CREATE}):
             try:
                 response = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
