@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from headrace.cli.app import app
 from headrace.doctor import clusters, machine
 from headrace.doctor.finding import Finding, Severity
-from headrace.doctor.run import examine
+from headrace.doctor.run import client_settings, examine
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.runtime.distributed_config import DistributedConfig
@@ -90,6 +90,31 @@ def test_a_broker_that_is_not_there_is_one_line_for_its_address(props: Props) ->
 )
 def test_an_address_that_cannot_be_right_is_said_so(servers: str, message: str) -> None:
     assert [f.message for f in clusters.reachable(servers, "bootstrap.servers")] == [message]
+
+
+def test_a_protocol_before_an_address_is_not_a_part_of_its_host() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"PLAINTEXT://127.0.0.1:{server.getsockname()[1]}"
+        assert list(clusters.reachable(address, "bootstrap.servers")) == []
+
+
+def test_a_client_has_the_settings_that_its_connector_gives_it() -> None:
+    worker = DistributedConfig(worker_properties("doctor", "http://localhost:0") | {
+        "bootstrap.servers": "home:9092", "security.protocol": "SSL", "producer.linger.ms": "5",
+    })  # fmt: skip
+    history = "schema.history.internal."
+    connector = {
+        f"{history}kafka.bootstrap.servers": "far:9093", f"{history}kafka.topic": "t",
+        f"{history}consumer.security.protocol": "SSL", f"{history}producer.security.protocol": "SSL",
+        "producer.override.bootstrap.servers": "away:9092", "source.bootstrap.servers": "s:1", "source.consumer.x": "y",
+    }  # fmt: skip
+    assert client_settings(connector, f"{history}kafka.", worker) == {
+        "security.protocol": "SSL", "bootstrap.servers": "far:9093", "topic": "t",
+    }  # fmt: skip
+    overridden = client_settings(connector, "producer.override.", worker)
+    wanted = {"bootstrap.servers": "away:9092", "security.protocol": "SSL", "linger.ms": "5"}
+    assert {key: overridden.get(key) for key in wanted} == wanted
+    assert client_settings(connector, "source.", worker) == {"bootstrap.servers": "s:1", "consumer.x": "y"}
 
 
 def test_clusters_that_connectors_name_are_looked_at(props: Props) -> None:

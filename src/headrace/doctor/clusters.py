@@ -24,9 +24,12 @@ _CONNECT_S = 3.0
 
 
 def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
-    """Whether each server of `bootstrap.servers` resolves and accepts connections. setting: its name, for messages."""
+    """Whether each server of `bootstrap.servers` resolves and accepts connections. setting: its name, for messages.
+
+    A protocol before a server (`SASL_SSL://host:port`) is not looked at, as by Kafka's clients.
+    """
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
-        host, _, port = server.rpartition(":")
+        host, _, port = server.rpartition("://")[2].rpartition(":")
         try:
             with closing(socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)):
                 pass

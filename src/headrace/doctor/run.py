@@ -8,10 +8,11 @@ from headrace.config.prefixes import under
 from headrace.doctor import clusters, machine, worker_file
 from headrace.doctor.finding import Finding, Severity, wrong
 from headrace.errors import HeadraceError
+from headrace.kafka.client_settings import OVERRIDE_PREFIXES, overrides
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.worker_config import WorkerConfig
 
-_SERVERS = "bootstrap.servers"
+_SERVERS, _KAFKA = "bootstrap.servers", "kafka."
 
 
 def examine(
@@ -38,7 +39,7 @@ def examine(
             message = f"connector {name}: {error.message.rstrip('.')}"
             yield wrong("config", message, "correct the placeholder, or what its config provider reads")
             continue
-        yield from _clusters_of(name, resolved, timeout_s)
+        yield from _clusters_of(name, resolved, config, timeout_s)
 
 
 def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
@@ -52,15 +53,28 @@ def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
     yield clusters.clock(admin, config, timeout_s)
 
 
-def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
-    """Check each cluster in a connector's settings `<prefix>bootstrap.servers`, with the client settings of the same prefix."""
+def _clusters_of(name: str, connector: Mapping[str, str], worker: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
+    """Check each cluster in a connector's settings `<prefix>bootstrap.servers`."""
     for key in sorted(connector):
         if not key.endswith(f".{_SERVERS}"):
             continue
-        prefix = key.removesuffix(_SERVERS)
         setting = f"{key} of connector {name}"
         yield from clusters.reachable(connector[key], setting)
-        yield clusters.login(under(connector, prefix), setting, timeout_s)[1]
+        yield clusters.login(client_settings(connector, key.removesuffix(_SERVERS), worker), setting, timeout_s)[1]
+
+
+def client_settings(connector: Mapping[str, str], prefix: str, worker: WorkerConfig) -> dict[str, str]:
+    """The settings of the client whose servers are under this prefix of a connector's configuration.
+
+    An override changes a client of the worker. Debezium has the servers under `schema.history.internal.kafka.`, and what
+    the clients need to log in beside it, under `schema.history.internal.producer.` and `.consumer.`.
+    """
+    for kind, override in OVERRIDE_PREFIXES.items():
+        if prefix == override:
+            return worker.client_props(kind) | overrides(connector, kind)
+    beside = prefix.removesuffix(_KAFKA)
+    near = under(connector, f"{beside}consumer.", f"{beside}producer.") if prefix.endswith(f".{_KAFKA}") else {}
+    return near | under(connector, prefix)
 
 
 def worst(findings: Iterable[Finding]) -> Severity:
