@@ -13,8 +13,9 @@ import pytest
 
 from headrace.errors import ConfigError
 from headrace.lineage import emitter as emitter_module
-from headrace.lineage.emitter import LineageEmitter, lineage_emitter
+from headrace.lineage.emitter import ConnectorJobs, LineageEmitter, lineage_emitter
 from headrace.rest.streams_reports import StreamsReports
+from headrace.runtime.metrics.events import Batch
 from headrace.runtime.worker_config import WorkerConfig
 from tests.clusters import Cluster
 from tests.lineage import spec
@@ -83,6 +84,50 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     places = [[(event["namespace"], event["name"]) for event in start[side]] for side in ("inputs", "outputs")]
     assert places == [[("kafka://far:9093", "orders")], [("kafka://kafka:9092", "copy.orders")]]
     assert "s3cret" not in file.read_text()
+
+
+class Elsewhere(MemoryHerder):
+    """The task of its connectors is on another worker, which may have left the group."""
+
+    members: tuple[str, ...] = ("localhost:8083", "other:8083")
+    task_worker = "localhost:8083"
+
+    def workers(self) -> list[str]:
+        return list(self.members)
+
+    def status(self, name: str, *, own: bool = False) -> dict[str, Any]:
+        status = super().status(name, own=own)
+        return status | {"tasks": [task | {"worker_id": self.task_worker} for task in status["tasks"]]}
+
+
+def test_the_records_of_a_run_are_counted_where_all_of_its_tasks_are() -> None:
+    herder = Elsewhere()
+    herder.create("mirror", dict(MIRROR))
+    herder.topics["mirror"] = {"copy.orders"}
+    jobs = ConnectorJobs(herder, "kafka:9092")  # type: ignore[arg-type]
+
+    def counted(records: int) -> int | None:
+        """After a restart of the task that writes these records."""
+        herder.metrics.task("mirror", 0, "source").record(Batch(read=records, written=records, took_ms=1))
+        list(jobs.states())
+        return jobs.lineage("mirror").written
+
+    assert [counted(3), counted(4), counted(0)] == [3, 7, 7]
+    herder.stop("mirror")
+    herder.metrics.remove_task("mirror", 0)
+    list(jobs.states())
+    assert jobs.lineage("mirror").written == 7  # of the run that has ended
+    herder.resume("mirror")
+    assert counted(2) == 2
+    herder.task_worker = "other:8083"
+    assert counted(1) is None
+    herder.task_worker = "localhost:8083"
+    assert counted(1) is None  # what the other has written in this run is not known
+    herder.stop("mirror")
+    list(jobs.states())
+    herder.resume("mirror")
+    herder.task_worker, herder.members = "other:8083", ("localhost:8083",)
+    assert counted(5) == 5
 
 
 def test_of_a_connector_that_does_not_declare_its_datasets_no_origin_is_said(tmp_path: Path):

@@ -14,6 +14,7 @@ from headrace.cluster.herder import Herder
 from headrace.errors import ConfigError, HeadraceError, SetupError
 from headrace.lineage.jobs import JobLineage, application_job, connector_job
 from headrace.lineage.runs import JobState, RunEventPlan, Runs, follow
+from headrace.lineage.written import WrittenRecords
 from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.connector_lineage import clusters_of
 from headrace.rest.streams_reports import StreamsReports, applications
@@ -43,22 +44,26 @@ class ConnectorJobs:
         """servers: the bootstrap servers of the workers."""
         self._herder, self._servers = herder, servers
         self._clusters: ClusterNames | None = None
+        self._written = WrittenRecords(herder)
 
     def states(self) -> Iterator[JobState]:
         """The current states of the connectors."""
-        self._clusters = None
-        for name in self._herder.connectors():
+        self._clusters, names = None, self._herder.connectors()
+        self._written.keep(set(names))
+        for name in names:
             try:
                 status = self._herder.status(name)
             except HeadraceError:  # created a moment ago
                 continue
-            if status["connector"]["worker_id"] == self._herder.worker_id:
-                yield JobState.of_connector(status)
+            job, here = JobState.of_connector(status), status["connector"]["worker_id"] == self._herder.worker_id
+            self._written.follow(name, status, here and job.is_running)
+            if here:
+                yield job
 
     def lineage(self, job: str) -> JobLineage:
         """The datasets of a connector. All configurations are read for it, once for all events of one poll."""
         self._clusters = self._clusters or clusters_of(self._herder, self._servers)
-        return connector_job(self._herder, job, self._servers, self._clusters)
+        return connector_job(self._herder, job, self._servers, self._clusters, self._written.count(job))
 
 
 class ApplicationJobs:

@@ -36,11 +36,14 @@ class JobLineage:
     columns: Sequence[ColumnRow] = ()
     """The column lineage of its records."""
     written: int | None = None
-    """The number of records that its tasks on this worker have written, if it writes a single dataset."""
+    """The number of records that all of its tasks have written in this run, if it is known, and it writes a single dataset."""
 
 
-def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterNames) -> JobLineage:
-    """The lineage of a connector. servers: bootstrap servers of the workers; clusters: names of all clusters of connectors."""
+def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterNames, written: int | None) -> JobLineage:
+    """The lineage of a connector.
+
+    servers: bootstrap servers of the workers; clusters: names of all clusters of connectors; written: in this run, by all tasks.
+    """
     config = config_of(herder, name)
     lineage = lineage_of_connector(herder, name, clusters, USAGE.of(name))
     nodes = {node.id: node for node in lineage.graph.nodes}
@@ -48,10 +51,10 @@ def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterName
     made_of: dict[Dataset, Sequence[Dataset] | None] = dict.fromkeys(targets)
     made_of |= {_dataset(nodes[target], servers): [_dataset(nodes[source], servers) for source in sources]
                 for target, sources in lineage.made_of.items()}  # fmt: skip
-    written = herder.metrics.written(name) if len(targets) == 1 and config.get("topics") is None else None
+    counted = written if len(targets) == 1 and config.get("topics") is None else None
     schemas = schemas_of(lineage.graph, servers)
     return JobLineage(
-        CONNECTOR, _description(name, config, lineage.graph), sources, made_of, schemas, column_rows(config), written
+        CONNECTOR, _description(name, config, lineage.graph), sources, made_of, schemas, column_rows(config), counted
     )
 
 

@@ -27,6 +27,11 @@ class JobState:
     trace: str | None = None
     """The stack trace of the connector or the first task that failed."""
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it is in a run."""
+        return self.state in _CONNECTOR_RUNNING
+
     @classmethod
     def of_connector(cls, status: Mapping[str, Any]) -> JobState:
         """From the body of `GET /connectors/{name}/status`."""
@@ -90,7 +95,7 @@ def follow(runs: Runs, jobs: Iterable[JobState], now_s: float, new_id: Callable[
                 run = replace(run, last_event_s=now_s, failed=True)
                 events.append(RunEventPlan(FAIL, name, run.id, job.trace))
             continuing[name] = run
-        elif job.state in _CONNECTOR_RUNNING:
+        elif job.is_running:
             if run is None or run.failed:
                 run = LineageRun(new_id(), now_s)
                 events.append(RunEventPlan(START, name, run.id))

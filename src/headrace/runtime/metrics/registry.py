@@ -144,6 +144,8 @@ class Metrics:
         self._lock = threading.Lock()
         self._connectors: dict[str, ConnectorMetrics] = {}
         self._tasks: dict[tuple[str, int], TaskRecorder] = {}
+        self._written_before: dict[str, float] = {}
+        """By connector, what tasks of it have written whose counters begin anew, or that are gone."""
         self._startups = {"connector": Startups(), "task": Startups()}
         self._gauges: dict[tuple[str, str], Gauge] = {}
         self._connector_measures: dict[str, Callable[[], Iterable[Measured]]] = {}
@@ -158,6 +160,7 @@ class Metrics:
             before = self._tasks.get((connector, task))
             if before and before.state.status == "paused":
                 return before
+            self._keep_written(connector, before)
             state = TaskMetrics.new(kind, self._span, self._now(), before.state if before else None)
             recorder = self._tasks[connector, task] = TaskRecorder(state, self._now)
             return recorder
@@ -215,7 +218,7 @@ class Metrics:
     def remove_task(self, connector: str, task: int) -> None:
         """Remove a task that no longer belongs to its connector, or to this worker."""
         with self._lock:
-            self._tasks.pop((connector, task), None)
+            self._keep_written(connector, self._tasks.pop((connector, task), None))
 
     def remove_connector(self, name: str) -> None:
         """Remove a deleted connector."""
@@ -223,6 +226,7 @@ class Metrics:
         with self._lock:
             self._connector_measures.pop(name, None)
             self._connectors.pop(name, None)
+            self._written_before.pop(name, None)
             self._tasks = {key: recorder for key, recorder in self._tasks.items() if key[0] != name}
 
     # ------------------------------------------------------------------------------------------------- reading
@@ -248,9 +252,14 @@ class Metrics:
         return measures + [Measure(*measured) for read in plugin_metrics for measured in read()]
 
     def written(self, connector: str) -> int:
-        """Records that the source tasks of a connector on this worker have written since they were started."""
+        """Records that the tasks of a connector have written here since the worker was started, or the connector was created."""
         with self._lock:
-            return int(sum(r.state.written.total for (name, _), r in self._tasks.items() if name == connector))
+            now = sum(r.state.written.total for (name, _), r in self._tasks.items() if name == connector)
+            return int(now + self._written_before.get(connector, 0))
+
+    def _keep_written(self, connector: str, ended: TaskRecorder | None) -> None:
+        if ended and (total := ended.state.written.total):
+            self._written_before[connector] = self._written_before.get(connector, 0) + total
 
     def figures(self, connector: str = "") -> list[TaskFigures]:
         """The figures of each task of this worker, or of this connector's; also updates their progress."""
