@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
 import shlex
 import shutil
@@ -9,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,7 +21,10 @@ import yaml
 from headrace.cli.app import app
 from headrace.cli.streams import application
 from headrace.config.environment import worker_properties
+from headrace.rest import RestServer
 from headrace.runtime.distributed_config import DistributedConfig
+from tests.rest.conftest import worker_config
+from tests.rest.memory_herder import MemoryHerder
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -221,6 +227,48 @@ def test_what_the_dockerfile_copies_exists_and_is_not_ignored() -> None:
             for source in rest.split()[:-1]:
                 assert (ROOT / source).exists(), source
                 assert source.split("/")[0] not in ignored
+
+
+@pytest.fixture
+def healthcheck() -> ModuleType:
+    (command,) = (json.loads(rest.partition("CMD ")[2]) for name, rest in instructions() if name == "HEALTHCHECK")
+    ((source, folder),) = (rest.split() for name, rest in instructions() if name == "COPY" and "healthcheck" in rest)
+    assert command[-1] == folder + Path(source).name
+    spec = importlib.util.spec_from_file_location("healthcheck", ROOT / source)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("listeners", "url"),
+    [
+        ("http://:8083", "http://127.0.0.1:8083"),
+        ("HTTPS://0.0.0.0:8443", "https://127.0.0.1:8443"),
+        ("https://w:8443, http://[::]:8084", "http://[::1]:8084"),
+        ("https://[fe80::1]:8443,https://:8444", "https://[fe80::1]:8443"),
+    ],
+)
+def test_the_listener_that_there_is_is_asked_for_its_health(healthcheck: ModuleType, listeners: str, url: str) -> None:
+    assert healthcheck.address(listeners) == f"{url}/health"
+
+
+def test_the_container_is_healthy_while_its_worker_says_so(healthcheck: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    herder = MemoryHerder()
+    server = RestServer(herder, worker_config())  # type: ignore[arg-type]
+    server.start()
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("CONNECT_LISTENERS", server.urls[0].rstrip("/"))
+    healthcheck.main()
+    herder.up = False
+    with pytest.raises(SystemExit, match="HTTP Error 503"):
+        healthcheck.main()
+    server.stop()
+    for listeners in (server.urls[0].rstrip("/"), ""):
+        monkeypatch.setenv("CONNECT_LISTENERS", listeners)
+        with pytest.raises(SystemExit):
+            healthcheck.main()
 
 
 @pytest.mark.slow
