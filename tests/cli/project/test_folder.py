@@ -80,7 +80,8 @@ def test_every_value_that_is_missing_is_named_with_its_file_and_setting(tmp_path
     folder = project(tmp_path, DEV, {"a": "{{nothing}}", "b": "{{kafka}} {{neither}}"})
     with pytest.raises(ConfigError) as error:
         connectors(folder, environment(folder, None))
-    assert "c.json: a has {{nothing}}, which environment dev has no value for." in str(error.value)
+    assert "c.json: a has {{nothing}}, which environment dev has no value for; if the connector " in str(error.value)
+    assert "is to have these braces, write {{{{nothing}}}}." in str(error.value)
     assert "c.json: b has {{neither}}" in str(error.value)
 
 
@@ -88,8 +89,17 @@ def test_every_value_that_is_missing_is_named_with_its_file_and_setting(tmp_path
 def test_a_place_with_a_name_that_cannot_be_is_no_text_for_a_worker(place: str, tmp_path: Path) -> None:
     folder = project(tmp_path, DEV, {"a": place})
     name = place.strip("{} ")
-    with pytest.raises(ConfigError, match=re.escape(f"a has {{{{{name}}}}}, which environment dev has no value for.")):
+    with pytest.raises(ConfigError, match=re.escape(f"a has {{{{{name}}}}}, which environment dev has no value for;")):
         connectors(folder, environment(folder, None))
+
+
+def test_a_template_of_the_connector_itself_is_written_with_four_braces(tmp_path: Path) -> None:
+    template = "{{{{topic}}}}-{{{{partition:padding=true}}}}.{{kafka}}"
+    folder = project(tmp_path, DEV, {"file.name.template": template, "a": "{{{{}}}}"})
+    config = connectors(folder, environment(folder, "dev"))["c"].config
+    assert config["file.name.template"] == "{{topic}}-{{partition:padding=true}}.k:9092"
+    assert config["a"] == "{{}}"
+    assert render("{{{kafka}}}", {"kafka": "x"}) == ("{x}", [])
 
 
 def test_two_files_that_are_one_connector_in_an_environment_are_named(tmp_path: Path) -> None:

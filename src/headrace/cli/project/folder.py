@@ -38,8 +38,10 @@ from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConfigError
 
 FILE = "project.toml"
-_PLACE = re.compile(r"\{\{\s*([^{}]*[^{}\s])\s*\}\}")
-"""The place of a value: with any name, so that a mistyped one is a name without a value, and no text for a worker."""
+_PLACE = re.compile(r"\{\{\{\{(?P<text>[^{}]*)\}\}\}\}|\{\{\s*(?P<name>[^{}]*[^{}\s])\s*\}\}")
+"""The place of a value: with any name, so that a mistyped one is a name without a value, and no text for a worker; or with four
+braces the text for a worker that has templates of its own.
+"""
 _PROVIDED = re.compile(r"\$\{[^}]*\}")
 """A placeholder of a config provider."""
 TOPICS = "topics.toml"
@@ -258,7 +260,9 @@ def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
         for key, text in file.config.items():
             config[key], missing = render(text, env.values)
             problems += [
-                f"{file.file}: {key} has {{{{{name}}}}}, which environment {env.name} has no value for." for name in missing
+                f"{file.file}: {key} has {{{{{name}}}}}, which environment {env.name} has no value for; if the connector is to "
+                f"have these braces, write {{{{{{{{{name}}}}}}}}}."
+                for name in missing
             ]
         connector = replace(file, name=config["name"], config=config)
         other = connectors.setdefault(connector.name, connector)
@@ -273,8 +277,12 @@ def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
 
 def render(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """The text with values in their places, which are not looked into again; and the names that have no value."""
-    missing = [name for name in _PLACE.findall(text) if name not in values]
-    return _PLACE.sub(lambda place: values.get(place[1], place[0]), text), missing
+    missing = [place["name"] for place in _PLACE.finditer(text) if place["name"] and place["name"] not in values]
+
+    def value(place: re.Match[str]) -> str:
+        return f"{{{{{place['text']}}}}}" if place["name"] is None else values.get(place["name"], place[0])
+
+    return _PLACE.sub(value, text), missing
 
 
 def chain_tests(folder: Path) -> list[ChainTest]:
