@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from headrace.streams.operations import StreamAggregate
 
-Ordered = Literal["task", "key", "not"]
-"""All records of a task, those of a key of it, or none."""
 Lookup = Callable[["DataFrame"], "DataFrame"]
 
 
@@ -27,8 +25,8 @@ class Records:
     frame: DataFrame
     depth: int = 0
     """The length of `o`, 0 if it differs between records."""
-    ordered: Ordered = "task"
-    """Which records are ordered, within one partition of the frame."""
+    ordered: bool = True
+    """Whether the records of a task are in its order, within one partition of the frame; else what writes them sorts."""
 
     def order(self) -> list[Column]:
         """The columns by which the records of a task are sorted."""
@@ -37,7 +35,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of a table, at most one for each key and batch. Columns p, k, old, new, t, o; NULL is no row."""
+    """Changes of a table, at most one for each key and batch, in no order. Columns p, k, old, new, t, o; NULL is no row."""
 
     frame: DataFrame
     lookup: Lookup | None = None

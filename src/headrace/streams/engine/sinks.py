@@ -77,13 +77,15 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
 
 
 def _frame(flow: Flow) -> DataFrame:
+    """The rows in the order of their task: who reads them takes the time of a row from those before it."""
     if isinstance(flow, Records):
-        return flow.frame if flow.ordered != "not" else flow.frame.sortWithinPartitions("p", "o")
+        return flow.frame if flow.ordered else flow.frame.sortWithinPartitions("p", *flow.order())
+    rows = flow.frame.sortWithinPartitions("p", "o")  # type: ignore[union-attr]
     empty = F.lit(None).cast(HEADERS_TYPE).alias("h")
     if isinstance(flow, Regrouped | SubscriptionRegistrations | SubscriptionResponses):
-        return flow.frame.withColumn("h", F.lit(None).cast(HEADERS_TYPE))
+        return rows.withColumn("h", empty)
     assert isinstance(flow, Changes)
-    return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
+    return rows.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
 
 
 def _default(default: Serde | None, kind: DataType, internal: bool) -> Serde:

@@ -153,7 +153,8 @@ def join_responses(
     joined = column(keyed(operation.joiner, node, F.col("k"), F.col("l"), F.col("r")))
     value = F.when(~F.col("deleted"), joined).alias("v")
     rows = responded.unionByName(settled)
-    return Records(checked(lambda: rows.select("p", "k", value, "t", "o", F.lit(None).cast(HEADERS_TYPE).alias("h")), node))
+    headers = F.lit(None).cast(HEADERS_TYPE).alias("h")
+    return Records(checked(lambda: rows.select("p", "k", value, "t", "o", headers), node), ordered=False)
 
 
 def _foreign_keys(node: str, extractor: Function) -> tuple[Column, Column]:

@@ -47,7 +47,7 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
         passing.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h")
         for passing in (at_once, late)
     ]
-    return Records(turns.unionByName(first[0]).unionByName(first[1]), ordered="not")
+    return Records(turns.unionByName(first[0]).unionByName(first[1]), ordered=False)
 
 
 def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:

@@ -26,8 +26,7 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
         looked_up = table.as_of(frame.select("p", "k", "v", "t", "o", "h"))
         if operation.kind is JoinKind.INNER:
             looked_up = looked_up.where("other is not null")
-        looked_up = looked_up.sortWithinPartitions("p", *records.order())
-        return replace(_joined(node, operation.joiner, looked_up, records), ordered="key")
+        return replace(_joined(node, operation.joiner, looked_up, records), ordered=False)
     versions = table.versions
     if versions is None:
         versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
@@ -41,8 +40,7 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
     looked = looked.withColumn("other", other)
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
-    # A look-up leaves records of a key together, but not in their order.
-    return replace(_joined(node, operation.joiner, looked.sortWithinPartitions("p", *records.order()), records), ordered="key")
+    return replace(_joined(node, operation.joiner, looked, records), ordered=False)
 
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
@@ -54,7 +52,7 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
     mapped = (F.col("__k"),) if parameters(operation.joiner) > 3 else ()
-    return replace(_joined(node, operation.joiner, looked, records, *mapped), ordered="not")
+    return replace(_joined(node, operation.joiner, looked, records, *mapped), ordered=False)
 
 
 def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:

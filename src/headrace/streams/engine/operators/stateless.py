@@ -107,7 +107,7 @@ def merged(node: str, parents: list[Records]) -> Records:
     for other in others:
         frame = checked(lambda frame=frame, other=other: frame.unionByName(other.frame), node)
     depths = {records.depth for records in parents}
-    return Records(frame, depths.pop() if len(depths) == 1 else 0, ordered="not")
+    return Records(frame, depths.pop() if len(depths) == 1 else 0, ordered=False)
 
 
 def _row() -> tuple[Column, Column]:
@@ -124,8 +124,7 @@ def _where(node: str, records: Records, condition: Column) -> Records:
 
 def _with(node: str, records: Records, **columns: Column) -> Records:
     names = [columns[name].alias(name) if name in columns else name for name in ("p", "k", "v", "t", "o", "h")]
-    ordered = "not" if "k" in columns and records.ordered == "key" else records.ordered
-    return replace(records, frame=checked(lambda: records.frame.select(*names), node), ordered=ordered)
+    return replace(records, frame=checked(lambda: records.frame.select(*names), node))
 
 
 def _exploded(node: str, records: Records, array: Column) -> Records:

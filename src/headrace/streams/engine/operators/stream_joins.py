@@ -56,7 +56,7 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
             _unmatched(context, node, operation, new.where("k is not null"), pairs, times)
         )
         joined = joined.unionByName(unmatched.select("p", "k", value, "t", "o", "h"))
-    return Records(joined, ordered="not")
+    return Records(joined, ordered=False)
 
 
 def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
@@ -113,7 +113,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     context.put(store, context.compute_once(new.select("p", "k", "w", "n", "v", "t", *_no_previous_row(table))))
     context.advance_stream_time(store, context.compute_once(new.groupBy("p").agg(F.max("st").alias("ct"))), store)
     value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv"))).alias("v")
-    return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", "h"), node), ordered="not")
+    return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", "h"), node), ordered=False)
 
 
 def _number() -> Column:

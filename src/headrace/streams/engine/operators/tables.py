@@ -28,8 +28,6 @@ Mapped = Callable[["Column"], "Column"]
 def source(context: Context, node: str, store: str, materialized: bool, records: Records) -> Changes:
     """Records as changes of a table, the last one of each key if it is materialized; records without a key are skipped."""
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
-    if records.ordered == "not":  # every record is a change, or a version, that may be passed on
-        frame = frame.sortWithinPartitions("p", *records.order())
     if materialized and context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, frame)
     if not materialized:
@@ -90,7 +88,7 @@ def to_stream(changes: Changes) -> Records:
     """Changes as records; a deletion has a NULL value."""
     headers = F.lit(None).cast(HEADERS_TYPE).alias("h")
     frame = changes.frame if changes.puts is None else changes.puts
-    return Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
+    return Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered=False)
 
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:

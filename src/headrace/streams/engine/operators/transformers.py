@@ -22,7 +22,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     """
     frame = changes.frame if changes.puts is None else changes.puts
     headers = F.lit(None).cast(HEADERS_TYPE).alias("h")
-    records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
+    records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered=False)
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
     processing = Processing(node, processor, records, stores=frozenset({*stores.own, *stores.read}))
     results = processors.process(context, [processing], stores)[0].records.frame
