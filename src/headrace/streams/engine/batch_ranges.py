@@ -37,8 +37,6 @@ class BatchRanges:
     source_reader: SourceReader
     cluster: Cluster
     sources: Sequence[SourceNode]
-    topics: Mapping[str, list[str]]
-    """By source, names on the cluster."""
     limit: int
     """The maximum number of records of a partition in a batch."""
 
@@ -77,15 +75,9 @@ class BatchRanges:
     def _oldest(self, ranges: Ranges) -> Partition:
         """Of ranges of one record each, the first one."""
         pieces = self._pieces(ranges, 1) if self.source_reader.merged else {}
-        return min(
-            ranges,
-            key=lambda partition: (max((time for _, time in pieces.get(partition, ())), default=-1), self._numbers[partition[0]]),
-        )
-
-    @property
-    def _numbers(self) -> dict[str, int]:
-        """By topic, the index of its source."""
-        return {topic: i for i, source in enumerate(self.sources) for topic in self.topics[source.name]}
+        times = {partition: max((time for _, time in pieces.get(partition, ())), default=-1) for partition in ranges}
+        numbers = self.source_reader.numbers
+        return min(ranges, key=lambda partition: (times[partition], numbers[partition[0]]))
 
     def _up_to_limit(
         self, positions: Mapping[Partition, int], ends: Mapping[Partition, int]
@@ -97,7 +89,7 @@ class BatchRanges:
 
     def _in_order(self, ranges: Ranges, cut: Collection[Partition]) -> Ranges:
         """Ranges without the records after the first end of the cut partitions, in the order of their task."""
-        number = self._numbers
+        number = self.source_reader.numbers
         size = max(self.limit // _PIECES_PER_LIMIT, 1)
         pieces = self._pieces(ranges, size)
         ends: dict[int, tuple[int, int]] = {}  # by task, where its order is cut: time and number of the source
@@ -134,10 +126,10 @@ class BatchRanges:
 
     def _times(self, ranges: Ranges, size: int) -> DataFrame:
         frames = []
-        for i, source in enumerate(self.sources):
-            for topic in self.topics[source.name]:
+        for source in self.sources:
+            for topic in self.source_reader.read[source.name]:
                 if mine := {partition: offsets for partition, offsets in ranges.items() if partition[0] == topic}:
-                    flow = self.source_reader.flow(source, self.cluster.read(mine), i, lambda *_: None)
+                    flow = self.source_reader.flow(source, self.cluster.read(mine), lambda *_: None)
                     assert not isinstance(flow, AggregationInput)
                     begin = F.col("o")[2] - F.col("o")[2] % F.lit(size)
                     frames.append(flow.frame.select(F.lit(topic).alias("topic"), "p", begin.alias("begin"), "t"))

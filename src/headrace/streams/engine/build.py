@@ -110,7 +110,6 @@ def _task(
         cluster.runtime(max((counts[name] for name in names), default=1)),
         _with_storage(topology, config, topology.stores), changelog, shared, repartition_sources=repartition_sources,
     )  # fmt: skip
-    merged = program.has_state and len(names) > 1
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
@@ -118,13 +117,13 @@ def _task(
     handlers = ExceptionHandlers(config.skips_failed_records, config.skips_unwritable_results)
     if handlers:
         state.runtime.defer_writes()
-    source_reader = SourceReader(topics, config.skips_bad_records, merged, config.dead_letter_topic, config.uses_wall_clock)
+    source_reader = SourceReader(topics, config.skips_bad_records, read, config.dead_letter_topic, config.uses_wall_clock)
     partitions = [(name, p) for name in names for p in range(counts[name])]
     reset |= dict.fromkeys(internal, "earliest")
     positions, refill = TaskPositions(cluster, state.runtime, partitions, reset, internal), ChangelogRefill(state, cluster)
     return StreamTask(
         program.number, PlannedProgram(program, source_reader, state), state, cluster, read,
-        BatchRanges(source_reader, cluster, program.sources, read, config.max_batch_records),
+        BatchRanges(source_reader, cluster, program.sources, config.max_batch_records),
         positions, TaskCommits(program.number, cluster, state, positions, refill), refill,
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full_name(t)) in names},
         handlers=handlers,
@@ -165,7 +164,7 @@ def _global(
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
-            source_reader = SourceReader(topics, config.skips_bad_records, False)
+            source_reader = SourceReader(topics, config.skips_bad_records)
             state_store = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
             table = GlobalTable(source, source_reader, cluster, counts[source.topics[0]], state_store)
             tables.append((store, table))

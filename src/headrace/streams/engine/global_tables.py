@@ -75,7 +75,7 @@ class GlobalTable:
         self._runtime.close()
 
     def _rows(self, raw: DataFrame) -> DataFrame:
-        records = cast(Records, self._source_reader.flow(self._source, raw, 0))
+        records = cast(Records, self._source_reader.flow(self._source, raw))
         latest = (
             records.frame.where("k is not null").groupBy("k").agg(F.max_by(F.struct("v", "t"), F.struct("p", "o")).alias("x"))
         )

@@ -76,10 +76,10 @@ class PlannedProgram:
     def _inputs(self, context: Context, select: Callable[[SourceNode], bool]) -> dict[str, Flow]:
         """The flows of the sources, for every batch."""
         inputs: dict[str, Flow] = {}
-        for number, source in enumerate(self.program.sources):
+        for source in self.program.sources:
             if select(source):
                 raw = self._state.runtime.input(source.name, RAW, "partition")
-                inputs[source.name] = self.source_reader.flow(source, raw, number, partial(self._skip, context))
+                inputs[source.name] = self.source_reader.flow(source, raw, partial(self._skip, context))
         return inputs
 
     def _skip(self, context: Context, records: DataFrame, why: str) -> None:

@@ -57,7 +57,6 @@ class Program:
     nodes: tuple[Node, ...]
     children: Mapping[str, tuple[Node, ...]]
     """The children of each node, in the order in which Kafka Streams passes a record to them."""
-    has_state: bool
     child_order: ChildOrder
     tables_with_all_changes: frozenset[str]
     """Tables that stream-table joins or processors look up, and those that they are derived from."""
@@ -71,7 +70,6 @@ class Program:
         """The program of a group of nodes."""
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
-        stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
         read = {node.name: stores_read for node in added if (stores_read := owned_stores(node, added))}
         groups = processor_groups(added)
         before = {node.name: (*dependencies(node), *read.get(node.name, {}).values()) for node in added}
@@ -88,7 +86,7 @@ class Program:
         tables_with_all_changes = _tables_with_all_changes(
             added, {name for owner_by_store in read.values() for name in owner_by_store.values()}
         )
-        return cls(number, _sorted(added, all_before), children, stores, met, tables_with_all_changes, read, groups)
+        return cls(number, _sorted(added, all_before), children, met, tables_with_all_changes, read, groups)
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:

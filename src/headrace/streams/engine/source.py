@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
@@ -89,19 +89,30 @@ class KafkaTopics:
 
 @dataclass(frozen=True)
 class SourceReader:
-    """Reads sources. skips: skip unreadable records instead of an error; merged: order records of several topics by time."""
+    """Reads sources. skips: skip unreadable records instead of an error."""
 
     topics: SinkTopics
     skips: bool
-    merged: bool
+    read: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By source, its topics on the cluster. The records of several topics are ordered by time."""
     dead_letter_topic: str | None = None
     """The topic for skipped records."""
     wall_clock: bool = False
     """Whether records of topics that are not internal have the time of the batch that reads them."""
 
-    def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame, str], None] | None = None) -> Flow:
-        """The records of a source. raw: of its topics; number: of the source in its task; skip: called with the skipped rows,
-        their `reason` among them, and with "" or `NEGATIVE_TIME`; None: they are logged at once.
+    @property
+    def numbers(self) -> dict[str, int]:
+        """By topic, its number in its task: the order of records of the same time."""
+        return {topic: number for number, topic in enumerate(topic for topics in self.read.values() for topic in topics)}
+
+    @property
+    def merged(self) -> bool:
+        """Whether the task reads several topics."""
+        return sum(map(len, self.read.values())) > 1
+
+    def flow(self, node: SourceNode, raw: DataFrame, skip: Callable[[DataFrame, str], None] | None = None) -> Flow:
+        """The records of a source. raw: of its topics; skip: called with the skipped rows, their `reason` among them, and with
+        "" or `NEGATIVE_TIME`; None: they are logged at once.
         """
         skip = skip or _log_skipped
         internal_format = self._internal_format(node)
@@ -125,11 +136,12 @@ class SourceReader:
             raw = raw.where("t >= 0")
         elif self.wall_clock and internal_format is None:
             raw = raw.withColumn("t", F.unix_millis(F.current_timestamp()))
-        place, depth, raw = self._place(raw, number)
+        place, depth, raw = self._place(node, raw)
         columns = [F.col("partition").alias("p"), key.alias("k"), value.alias("v"), "t", place.alias("o")]
         if internal_format and internal_format.flow is not Records:
             return internal_format.flow(raw.select(*columns, *more))  # type: ignore[call-arg]
-        return Records(raw.select(*columns, F.col("headers").alias("h")), depth)
+        ordered = not self.merged or len(self.read[node.name]) == 1  # topics are read one after the other
+        return Records(raw.select(*columns, F.col("headers").alias("h")), depth, ordered)
 
     def is_known(self, node: SourceNode) -> bool:
         """Whether the format of a source's topics is known."""
@@ -146,13 +158,19 @@ class SourceReader:
             return internal_format.key_serde, internal_format.value_serde
         return serdes_of(node, self.topics.defaults)
 
-    def _place(self, raw: DataFrame, number: int) -> tuple[Column, int, DataFrame]:
-        """The place of a record in the order of its task: Kafka takes the topic whose next record is the oldest."""
+    def _place(self, node: SourceNode, raw: DataFrame) -> tuple[Column, int, DataFrame]:
+        """The place of a record in the order of its task: Kafka takes the topic whose next record is the oldest. No two records
+        have the same one.
+        """
         if not self.merged:
             return F.array("offset"), 1, raw
         so_far = Window.partitionBy("topic", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, 0)
         raw = raw.withColumn("rt", F.max("t").over(so_far))
-        return F.array(F.col("rt"), F.lit(number).cast("bigint"), F.col("offset")), 3, raw
+        topics = self.read[node.name]
+        number = F.lit(self.numbers[topics[0]] if topics else 0).cast("bigint")
+        if len(topics) > 1:
+            number += F.array_position(F.array(*map(F.lit, topics)), F.col("topic")) - F.lit(1)
+        return F.array(F.col("rt"), number, F.col("offset")), 3, raw
 
 
 def log_skipped(places: Iterable[tuple[str, int, int, str]]) -> None:

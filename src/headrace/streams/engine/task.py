@@ -140,7 +140,7 @@ class StreamTask:
         reader = self.plan.source_reader
         for store, topic in self.source_changelogs.items():
             source = next(node for node in self.plan.program.sources if topic in self.topics[node.name])
-            stores.from_source(store, topic, self.positions.offsets, lambda raw, source=source: reader.flow(source, raw, 0))
+            stores.from_source(store, topic, self.positions.offsets, lambda raw, source=source: reader.flow(source, raw))
 
     def _batch(self, ranges: Ranges) -> None:
         try:
