@@ -260,8 +260,9 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
     processing_guarantee: str = option(
         "processing.guarantee", Type.STRING, AT_LEAST_ONCE, validator=validators.ValidString(AT_LEAST_ONCE, EXACTLY_ONCE),
-        doc="`at_least_once`: state counts every record once, results may be written again after a crash. `exactly_once_v2`: "
-        "results, too, are there once for consumers that read committed records only.",
+        doc="`at_least_once`: the state of a sub-topology counts every record of its topics once; what is written to topics, "
+        "repartition topics too, may be written again after a crash. `exactly_once_v2`: that, too, is there once for consumers "
+        "that read committed records only.",
     )  # fmt: skip
 
     report_url: str | None = option(

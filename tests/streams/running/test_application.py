@@ -174,8 +174,11 @@ def test_two_instances_of_which_one_is_killed_count_every_word_in_manual_mode(de
     ("guarantee", "seed", "kills"),
     seeds(("exactly_once_v2", 1, 1), ("at_least_once", 2, 2), ("exactly_once_v2", 3, 6), ("at_least_once", 4, 6)),
 )
-def test_word_count_killed_at_random_moments_counts_every_word_once(destination, topic_name, tmp_path, guarantee, seed, kills):
-    """The example itself, its topics renamed; killed again and again once it has written so much, and started again."""
+def test_word_count_killed_at_random_moments_counts_every_word(destination, topic_name, tmp_path, guarantee, seed, kills):
+    """The example itself, its topics renamed; killed again and again once it has written so much, and started again.
+
+    With `at_least_once` rows of the repartition topic may be there twice after a kill, and count twice.
+    """
     chance = random.Random(seed)
     lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
     text = (EXAMPLES / "word_count.py").read_text().replace('"lines"', f'"{lines}"').replace('"word-counts"', f'"{counts}"')
@@ -191,6 +194,12 @@ def test_word_count_killed_at_random_moments_counts_every_word_once(destination,
     def found() -> dict[str, int]:
         return {r.key.decode(): int.from_bytes(r.value, "big") for r in destination.read(counts) if r.key and r.value}
 
+    def complete() -> bool:
+        counted = found()
+        if guarantee == "exactly_once_v2":
+            return counted == expected
+        return counted.keys() == expected.keys() and all(counted[word] >= expected[word] for word in expected)
+
     def written(enough: int) -> bool:
         return destination.size(counts) >= enough
 
@@ -204,10 +213,10 @@ def test_word_count_killed_at_random_moments_counts_every_word_once(destination,
             killed.wait()
     destination.produce(lines, records[kills * part :])
     with process(tmp_path, f"{tmp_path}/app.py", config) as second:
-        wait_until(lambda: found() == expected or second.poll() is not None, WAIT_S, "all words")
+        wait_until(lambda: complete() or second.poll() is not None, WAIT_S, "all words")
         second.send_signal(signal.SIGTERM)
         assert second.wait(WAIT_S) == 0, (tmp_path / "err").read_text()
-    assert found() == expected
+    assert complete()
     if guarantee == "exactly_once_v2":  # no result is there twice: each is greater than the one before
         seen: dict[bytes | None, int] = {}
         for result in destination.read(counts, settled=True):

@@ -1,4 +1,4 @@
-"""State is in the changelogs: whatever an instance was doing when it was killed, the next one counts every record once."""
+"""State is in the changelogs: whatever an instance was doing when it was killed, the next one counts a record of a topic once."""
 
 from __future__ import annotations
 
