@@ -235,6 +235,36 @@ def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
         assert dict(driver.store("s").all()) == expected.kept()
 
 
+def test_sessions_that_a_record_reaches_are_passed_on_and_no_others(drive):
+    """Also one that the record leaves as it was; and also of a type that Spark cannot compare."""
+    builder, serde = StreamsBuilder(), WindowedSerde("session_windowed", None, Serdes.string())
+    sessions = _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(10, 1000))
+    sessions.reduce(F.greatest).to_stream().to("greatest")
+    total = lambda k, v, total: F.struct((total["n"] + 1).alias("n"), total["m"].alias("m"))  # noqa: E731
+    merge = lambda k, one, other: F.struct((one["n"] + other["n"]).alias("n"), one["m"].alias("m"))  # noqa: E731
+    counted = sessions.aggregate(
+        lambda: F.expr("named_struct('n', 0L, 'm', map('x', 1L))"), total, merge,
+        Materialized.with_(Serdes.string(), Serdes.json("n bigint, m map<string,bigint>")),
+    )  # fmt: skip
+    counted.map_values(lambda v: v["n"].cast("string")).to_stream().to("counted")
+    with drive(builder) as driver:
+        out = {name: driver.create_output_topic(name, serde, Serdes.string()) for name in ("greatest", "counted")}
+
+        def passed_on() -> dict[str, list]:
+            return {name: [(*r.key[1:], r.value) for r in topic.read_records()] for name, topic in out.items()}
+
+        feed(driver, "in", [("k", "5", 0), ("k", "7", 10), ("k", "8", 100)])
+        first = passed_on()
+        feed(driver, "in", [("k", "6", 5)])
+        second = passed_on()
+        feed(driver, "in", [("k", "4", 12)])
+        assert (first, second, passed_on()) == (
+            {"greatest": [(0, 10, "7"), (100, 100, "8")], "counted": [(0, 10, "2"), (100, 100, "1")]},
+            {"greatest": [(0, 10, "7")], "counted": [(0, 10, "3")]},
+            {"greatest": [(0, 10, None), (0, 12, "7")], "counted": [(0, 10, None), (0, 12, "4")]},
+        )
+
+
 def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
     builder = StreamsBuilder()
     windows = _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 5))

@@ -50,7 +50,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     grouped = records_per_key(records.withColumn("newest", F.coalesce(newest, F.lit(-1))), inputs)
     retention = store_retention_ms(context, operation)
     stored = table.rows_of_key(F.col("p"), F.col("k"), F.col("low") - F.lit(windows.gap_ms))  # others are near to no record
-    with_stored = grouped.withColumn("before", F.transform(stored, _as_session))
+    with_stored = grouped.withColumn("before", F.transform(stored, _stored_session))
     sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
     updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))
     context.put(operation.store, updates.where(CHANGED))
@@ -71,15 +71,14 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
 
 
 def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> DataFrame:
-    """The changed sessions as rows of the store, from `before` and `after` of each key; v is NULL for removed ones.
+    """The sessions that records have changed as rows of the store, from `before` and `after` of each key; v is NULL for removed
+    ones. A session that a record has left as it was is passed on, too, as in Kafka Streams.
 
     time_columns: further columns to keep, also of a key without changes, in a row without a session.
     """
     removed = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
-    nothing = F.lit(None).cast(kind).alias("v")
-    deleted = F.transform(removed, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
-    after = F.filter("after", lambda a: ~F.exists("before", lambda b: b == a)) if fold.sortable(kind) else F.col("after")
-    rows = sessions.withColumn("changed", F.concat(deleted, after))
+    deleted = F.transform(removed, lambda b: _session(b["w"], b["e"], F.lit(None).cast(kind), b["t"], changed=True))
+    rows = sessions.withColumn("changed", F.concat(deleted, F.filter("after", lambda a: a["c"])))
     rows = rows.select("p", "k", "before", "mo", *time_columns, F.explode_outer("changed").alias("s"))
     same = F.filter("before", lambda b: (b["w"] == F.col("s")["w"]) & (b["e"] == F.col("s")["e"]))
     rows = rows.withColumn("old", F.try_element_at(same, F.lit(1)))
@@ -87,8 +86,13 @@ def _changed(sessions: DataFrame, kind: DataType, time_columns: list[str]) -> Da
     return rows.select("p", "k", "s.e", "s.w", "s.v", "s.t", *values, "mo", *time_columns)
 
 
-def _as_session(row: Column) -> Column:
-    return F.struct(*[row[name].alias(name) for name in ("w", "e", "v", "t")])
+def _session(start: Column, end: Column, value: Column, time: Column, *, changed: bool) -> Column:
+    """changed: whether a record of this batch has reached it."""
+    return F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"), F.lit(changed).alias("c"))
+
+
+def _stored_session(row: Column) -> Column:
+    return _session(row["w"], row["e"], row["v"], row["t"], changed=False)
 
 
 def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
@@ -112,7 +116,7 @@ def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_m
             close, F.lit(None).cast(kind), lambda so_far, s: fold.merged(operation, node, F.col("k"), so_far, s["v"], kind)
         )
         value = aggregate_with(inputs, record, before, kind)
-        new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
+        new = _session(start, end, value, time, changed=True)
         late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
         there = F.filter(F.array(new), lambda s: s["v"].isNotNull())  # a session whose value is NULL is none
 
