@@ -1,14 +1,26 @@
 """Connect's schemas as JSON."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import DataError
-from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, add_field, nearest_float32, parse
-from headrace.values.writing import with_numbers
+from headrace.values.schema import (
+    DATE,
+    DECIMAL,
+    TIME,
+    TIMESTAMP,
+    Schema,
+    SchemaBuilderError,
+    add_field,
+    json_of,
+    nearest_float32,
+    parse,
+)
+from headrace.values.writing import json_default, with_numbers
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -158,6 +170,17 @@ def test_a_default_becomes_what_jackson_makes_of_it(text, default):
 def test_the_default_of_a_decimal_is_a_number_with_all_its_digits():
     schema = Schema("bytes", name=DECIMAL, default="ESIQ9H3pgRU=", parameters={"scale": "2"})
     assert with_numbers(schema).text().endswith('"default":12345678901234567.89,"parameters":{"scale":"2"}}')
+
+
+@pytest.mark.parametrize(("text", "written"), [
+    ('{"type":"double","default":1e400}', '"Infinity"'),
+    ('{"type":"float","default":-1e39}', '"-Infinity"'),
+    ('{"type":"array","items":{"type":"double"},"default":[1.5,-1e400]}', '[1.5,"-Infinity"]'),
+])  # fmt: skip
+def test_a_default_that_json_has_no_number_for_is_a_text(text, written):
+    schema = parse(text)
+    assert schema is not None and f'"default":{written}' in schema.text() and json_default(schema) == written
+    assert json_of({"nan": float("nan"), "digits": Decimal("1.50")}) == '{"nan":"NaN","digits":1.50}'
 
 
 def test_a_copy_keeps_what_transformations_keep():

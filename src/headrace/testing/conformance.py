@@ -183,7 +183,11 @@ def _same(expected: bytes | None, actual: bytes | None, as_json: bool) -> bool:
 
 
 def _parsed(text: bytes) -> Any:
-    return json.loads(text, parse_float=_Fraction, parse_constant=str)
+    return json.loads(text, parse_float=_Fraction, parse_constant=_no_json)
+
+
+def _no_json(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")  # Python's own reader takes NaN and the infinities
 
 
 class _Fraction(str):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, DECIMAL, TIME, Schema
@@ -124,7 +122,7 @@ def _nested(context: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema
         context.fail(f"({k} > 1Y AND {k} <> {expected_kind}Y)", call("concat", lit(message), node_type(k)))
         mode = "d" if defaults else ""
         normal = context.scope.bind(
-            case([(_is(k, expected_kind), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))])
+            case([(_is(k, expected_kind), call("headrace_json_normal", s, lit(schema.text()), lit(mode)))])
         )
         context.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
         raw = f"{normal}.value"
@@ -136,10 +134,6 @@ def _nested(context: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema
     if not schema.optional:
         return always(TypedValue(kind, raw, schema))
     return (Case(null, TypedValue("null", schema=schema)), Case(f"(NOT {null})", TypedValue(kind, raw, schema)))
-
-
-def _text(schema: Schema) -> str:
-    return json.dumps(schema.json(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def _is(k: Sql, *numbers: int) -> Sql:

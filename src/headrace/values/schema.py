@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import ConnectError, DataError
+from headrace.values.json_text import java_double
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes", "array", "map", "struct")
 _JSON_NAMES = {"float32": "float", "float64": "double"}
@@ -150,9 +151,27 @@ def parse(text: str) -> Schema | None:
 
 
 def json_of(value: Any) -> str:
-    """JSON text of a part of a schema, in which a Decimal is a number with all of its digits: `json` has floats only."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_marked)
+    """JSON text of a part of a schema, as Jackson writes it: a Decimal is a number with all of its digits, and what JSON has no
+    number for (NaN, the infinities) is a text. `json` has neither.
+    """
+    try:
+        text = _dumped(value)
+    except ValueError:
+        text = _dumped(_with_texts(value))
     return re.sub(f'"{_DIGITS}([^"]*)"', r"\1", text) if _DIGITS in text else text
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_marked, allow_nan=False)
+
+
+def _with_texts(value: Any) -> Any:
+    """The same with texts for floats that are not finite."""
+    if isinstance(value, list):
+        return [_with_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_texts(item) for name, item in value.items()}
+    return java_double(value).strip('"') if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _marked(number: Any) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.errors import ConfigError
 from headrace.values import kinds
-from headrace.values.schema import DATE, Schema
+from headrace.values.schema import DATE, Schema, json_of
 from headrace.values.scope import JsonReader, Scope
 from headrace.values.sql import NEVER, Sql, all_of, any_of, call, case, kind_in, lit, negated
 
@@ -148,7 +147,7 @@ def constant(schema: Schema, value: Any = None) -> Sql:
     if kind == "bytes":
         return call("headrace_base64", lit(value))
     if kind in kinds.NESTED:
-        return lit(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return lit(json_of(value))
     if kind == "float32":
         return f"float({lit(float(value))})"
     return lit(float(value) if kind == "float64" else value)
