@@ -328,10 +328,13 @@ public final class JsonNormal {
         }
         JsonNode written = "bytes".equals(type) ? (value.isTextual() ? NODES.binaryNode(binary(value)) : null)
             : (value.isTextual() ? value : null);
-        if (written == null && !at(schema, "optional").asBoolean()) {
+        if (written != null) {
+            return written;
+        }
+        if (!at(schema, "optional").asBoolean()) { // Kafka refuses it only where a struct is around it, and else writes the default
             throw new Refused("Invalid value: null used for required field: \"null\", schema type: " + Types.name(type));
         }
-        return written == null ? NODES.nullNode() : written;
+        return convert(schema, null);
     }
 
     /** Connect's names of types. */
