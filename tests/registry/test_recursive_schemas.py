@@ -15,7 +15,8 @@ from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import to_connect
 from headrace.testing.registry import SchemaRegistry
 from headrace.values.recursion import folded
-from headrace.values.schema import Schema, parse
+from headrace.values.schema import Schema
+from headrace.values.schema_parsing import parse
 from tests.avro import test_data as avro
 from tests.avro.chains import props, through
 from tests.avro.test_reference import Reference

@@ -18,8 +18,8 @@ from headrace.values.schema import (
     add_field,
     json_of,
     nearest_float32,
-    parse,
 )
+from headrace.values.schema_parsing import parse
 from headrace.values.writing import json_default, with_numbers
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -85,6 +85,13 @@ def test_null_is_no_schema():
     assert parse("null") is None
 
 
+ARRAY_OF_STRUCTS = (
+    '{"type":"array","items":{"type":"struct","fields":[{"field":"a","type":"int8"},{"field":"b","type":"string","optional":true}]},'
+    '"default":%s}'
+)
+MAP = '{"type":"map","keys":{"type":%s},"values":{"type":"int8"},"default":%%s}'
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("{}", "Schema must contain 'type' field"),
     ("5", "Schema must contain 'type' field"),
@@ -111,6 +118,16 @@ def test_null_is_no_schema():
     (f'{{"type":"int32","name":"{TIME}","default":-5}}',
      "Time values must use number of milliseconds greater than 0 and less than 86400000"),
     (f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"x"}},"default":"MDk="}}', "Invalid bytes for Decimal field"),
+    (ARRAY_OF_STRUCTS % "[{}]", "Invalid null value for required INT8 field"),
+    (ARRAY_OF_STRUCTS % "[null]", "Invalid null value for required STRUCT field"),
+    (ARRAY_OF_STRUCTS % "[5]", "Structs should be encoded as JSON objects, but found NUMBER"),
+    ('{"type":"array","items":{"type":"struct","fields":[{"field":"a","type":"string"}]},"default":[{"a":5}]}',
+     'Invalid value: null used for required field: "a", schema type: STRING'),
+    (MAP % '"string"' % "[]", "Maps with string fields should be encoded as JSON objects, but found ARRAY"),
+    (MAP % '"int32"' % "{}", "Maps with non-string fields should be encoded as JSON array of tuples, but found OBJECT"),
+    (MAP % '"int32"' % "[1]", "Found invalid map entry instead of array tuple: NUMBER"),
+    (MAP % '"int32"' % "[[1]]", "Found invalid map entry, expected length 2 but found :1"),
+    (MAP % '"int32"' % "[[1,null]]", "Invalid null value for required INT8 field"),
 ])  # fmt: skip
 def test_what_is_no_schema_is_refused_in_the_words_of_kafka(text, message):
     with pytest.raises(DataError) as e:
@@ -154,7 +171,15 @@ DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}
     ('{"type":"float","default":1.4E-45}', 1.4e-45),
     ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
     ('{"type":"int64","default":9007199254740993.0}', 9007199254740993),
-    ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{"a":[1.5]}]}', [{"a": [1.5]}]),
+    ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{"a":[1.5]}]}', [{}]),
+    (ARRAY_OF_STRUCTS % '[{"x":1,"a":300.5}]', [{"a": 44, "b": None}]),
+    (ARRAY_OF_STRUCTS % '[{"a":1,"b":"c"}]', [{"a": 1, "b": "c"}]),
+    ('{"type":"array","items":{"type":"string","optional":true,"default":"d"},"default":[5,"x",null]}', ["d", "x", "d"]),
+    (MAP % '"double"' % "[[1,2]]", [[1.0, 2]]),
+    (MAP % '"int32"' % "[[33,300],[2,2],[16,3],[1,4]]", [[16, 3], [33, 44], [1, 4], [2, 2]]),
+    (MAP % '"int64"' % "[[4294967296,1],[-1,2],[0,3]]", [[-1, 2], [0, 3], [4294967296, 1]]),
+    (MAP % '"boolean"' % "[[true,1],[false,2]]", [[False, 2], [True, 1]]),
+    (MAP % '"float"' % "[[1.5,1],[-1e39,2]]", [[1.5, 1], [float("-inf"), 2]]),
     (DECIMAL_OF_2 % "1.50", "AJY="),
     (DECIMAL_OF_2 % "-1.28", "gA=="),
     (DECIMAL_OF_2 % "0.00", "AA=="),

@@ -13,7 +13,7 @@ from headrace.errors import DataError
 from headrace.plugins import Kind, plugin
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import ConnectRecord
-from headrace.values.schema import parse
+from headrace.values.schema_parsing import parse
 from headrace.values.sql import Sql, case, concat, lit
 from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, is_recursive, schema_text

@@ -8,7 +8,8 @@ from dataclasses import replace
 from headrace.errors import ConnectError
 from headrace.values.compile_context import CompileContext
 from headrace.values.payload import node_type, payload, struct_fields
-from headrace.values.schema import Schema, parse
+from headrace.values.schema import Schema
+from headrace.values.schema_parsing import parse
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
 from headrace.values.value import NULL, Case, OpenStruct, TypedValue, Value, combined, json_value, only_when

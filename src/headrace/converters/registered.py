@@ -30,7 +30,8 @@ from headrace.registry.subjects import strategy_of, subject_of
 from headrace.registry.usage import SchemaUses
 from headrace.values.compile_context import CompileContext
 from headrace.values.recursion import folded
-from headrace.values.schema import Schema, parse
+from headrace.values.schema import Schema
+from headrace.values.schema_parsing import parse
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.value import NULL, Case, TypedValue, Value, combined, only_when
 from headrace.values.writing import JsonWriter, schema_text

@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from headrace.values import kinds
-from headrace.values.schema import Schema, parse
+from headrace.values.schema import Schema
+from headrace.values.schema_parsing import parse
 from headrace.values.sql import Sql, lit
 from headrace.values.value import NULL, TypedValue, constant
 

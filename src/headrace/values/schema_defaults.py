@@ -1,0 +1,166 @@
+"""The defaults in Connect's schemas, as JsonConverter reads them: like payloads."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from decimal import Decimal
+from typing import Any
+
+from headrace.errors import DataError
+from headrace.values.java_hash import long_hash, slot_order
+from headrace.values.schema import DECIMAL, TIME, Schema, SchemaBuilderError, nearest_float32
+
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def default_of(schema: Schema, value: Any) -> Any:
+    """A default as Kafka reads it, like a payload: what does not fit becomes zero, empty or null, or is an error."""
+    if value is None:
+        if schema.optional:
+            return None
+        raise DataError(f"Invalid null value for required {schema.type.upper()} field")
+    if schema.type == "struct":
+        raise SchemaBuilderError("Invalid default value")
+    return _converted(schema, value)
+
+
+def _converted(schema: Schema, value: Any) -> Any:
+    is_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool)
+    if schema.logical:
+        return _logical_default(schema, value, is_number)
+    if schema.type in _BITS:
+        bits = _BITS[schema.type]
+        return (_whole(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
+    if schema.type in ("float32", "float64"):
+        number = float(value) if is_number else 0.0
+        return nearest_float32(number) if schema.type == "float32" else number
+    if schema.type == "boolean":
+        return value is True
+    if schema.type in ("string", "bytes") and not isinstance(value, str):
+        if schema.optional:
+            return None
+        raise SchemaBuilderError("Invalid default value")
+    if schema.type == "bytes" and not _is_base64(str(value)):
+        raise DataError("Invalid bytes field")
+    if schema.type == "array":
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return [_part(schema.items, item) for item in inside]
+    if schema.type == "map":
+        return _map(schema, value)
+    return _struct(schema, value) if schema.type == "struct" else value
+
+
+def _map(schema: Schema, value: Any) -> Any:
+    if schema.keys is None or schema.keys.type == "string":
+        if not isinstance(value, dict):
+            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_node(value)}")
+        return {name: _part(schema.values, item) for name, item in value.items()}
+    if not isinstance(value, list):
+        raise DataError(f"Maps with non-string fields should be encoded as JSON array of tuples, but found {_node(value)}")
+    pairs = []
+    for pair in value:
+        if not isinstance(pair, list):
+            raise DataError(f"Found invalid map entry instead of array tuple: {_node(pair)}")
+        if len(pair) != 2:
+            raise DataError(f"Found invalid map entry, expected length 2 but found :{len(pair)}")
+        pairs.append([_part(schema.keys, pair[0]), _part(schema.values, pair[1])])
+    hashes = [_key_hash(schema.keys, key) for key, _ in pairs]
+    known = [number for number in hashes if number is not None]
+    return [pairs[i] for i in slot_order(known)] if len(known) == len(pairs) else pairs
+
+
+def _key_hash(schema: Schema, key: Any) -> int | None:
+    """The `hashCode` of a key, which says where JsonConverter writes it; None if it is not known."""
+    if key is None or schema.logical or schema.type in ("bytes", "array", "map", "struct"):
+        return None
+    if schema.type == "boolean":
+        return 1231 if key else 1237
+    if schema.type == "float32":
+        return int.from_bytes(struct.pack(">f", key))
+    if schema.type == "float64":
+        return long_hash(int.from_bytes(struct.pack(">d", key)))
+    return long_hash(key & (2**64 - 1)) if schema.type == "int64" else key & 0xFFFFFFFF
+
+
+def _struct(schema: Schema, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise DataError(f"Structs should be encoded as JSON objects, but found {_node(value)}")
+    if schema.is_recursive:  # which no JsonConverter has read
+        return _with_floats(value)
+    fields = {}
+    for name, inner in schema.fields.items():
+        try:
+            fields[name] = _part(inner, value.get(name))
+        except SchemaBuilderError:  # a required text that is none: the struct refuses it before the builder does
+            raise DataError(f'Invalid value: null used for required field: "{name}", schema type: {inner.type.upper()}') from None
+    return fields
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(item) for name, item in value.items()}
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _whole(number: int | Decimal) -> int:
+    """The integral part, or another number with the same low 64 bits: 1e999999999 is not written out."""
+    return int(number) if isinstance(number, int) or number.adjusted() < 400 else 0
+
+
+def _part(schema: Schema | None, value: Any) -> Any:
+    """A part of a default. A null, also one for a text that is none, is written as the default of the part."""
+    if schema is None:
+        return _with_floats(value)
+    if value is not None:
+        converted = _converted(schema, value)
+        return schema.default if converted is None else converted
+    if schema.default is None and not schema.optional:
+        raise DataError(f"Invalid null value for required {schema.type.upper()} field")
+    return schema.default
+
+
+def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
+    assert schema.name is not None
+    name = schema.name.rpartition(".")[2]
+    if schema.logical == DECIMAL:
+        if not is_number and not isinstance(value, str):
+            raise DataError(
+                f"Invalid type for {name}, underlying representation should be numeric or bytes but was {_node(value)}"
+            )
+        if isinstance(value, str) and not _is_base64(value):
+            raise DataError("Invalid bytes field")
+        if isinstance(value, str) and (schema.scale_problem or not value):
+            raise DataError("Invalid bytes for Decimal field")
+        return value if isinstance(value, str) else _decimal_default(schema, value)
+    if not is_number or isinstance(value, Decimal) or (schema.type == "int32" and not -(2**31) <= value < 2**31):
+        kind = "integer" if schema.type == "int32" else "integral"
+        raise DataError(f"Invalid type for {name}, underlying representation should be {kind} but was {_node(value)}")
+    if schema.logical == TIME and not 0 <= value <= 86_400_000:
+        raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
+    return value
+
+
+def _decimal_default(schema: Schema, number: int | Decimal) -> Any:
+    """A number as the bytes of its unscaled value, which keep its digits; as the number if its scale is not the schema's."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    if schema.scale_problem or exponent != -schema.scale:
+        return _with_floats(number)
+    unscaled = (-1 if sign else 1) * int("".join(map(str, digits)))
+    length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return base64.b64encode(unscaled.to_bytes(length, signed=True)).decode()
+
+
+def _node(value: Any) -> str:
+    """Jackson's name of the type of a JSON value."""
+    names = {bool: "BOOLEAN", int: "NUMBER", Decimal: "NUMBER", str: "STRING", list: "ARRAY", dict: "OBJECT"}
+    return names[type(value)]
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        return bool(base64.b64decode(text, validate=True)) or not text
+    except ValueError:
+        return False
