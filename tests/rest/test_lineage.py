@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from headrace.cli.connectors import tables
 from headrace.errors import RetriableError
+from headrace.lineage.jobs import application_job
 from headrace.registry.usage import SchemaUses
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
-from headrace.lineage.jobs import application_job
 from headrace.rest.page.topology import picture
 from headrace.rest.streams_lineage import of_application
 from headrace.values.schema import DATE, Schema
@@ -205,8 +205,8 @@ def test_topics_have_the_schemas_that_were_used_last() -> None:
 
 def test_a_copy_with_the_name_of_its_original_has_a_schema_of_its_own() -> None:
     uses = SchemaUses()
-    for direction, id in (("read", 7), ("written", 12)):
-        uses.add(direction, "value", id, "AVRO", ("orders-value", 1), Schema("string"), topic="orders")
+    uses.add("read", "value", 7, "AVRO", ("orders-value", 1), Schema("string"), topic="orders")
+    uses.add("written", "value", 12, "AVRO", ("orders-value", 1), Schema("string"), topic="orders")
     nodes = [LineageNode("topic:far/orders", "topic", "orders", "far"), LineageNode("topic:orders", "topic", "orders")]
     edges = [LineageEdge("topic:far/orders", "connector:c"), LineageEdge("connector:c", "topic:orders")]
     found = with_schemas(Lineage(nodes, edges), [asdict(use) for use in uses.all()]).nodes
