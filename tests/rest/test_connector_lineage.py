@@ -297,6 +297,7 @@ def test_a_url_that_is_none_hides_no_other_connector(call: Client, herder: Memor
     herder.create("bad", {"connector.class": "SparkSource", "option.dbtable": "t", "option.url": "jdbc:postgresql://[x/db"})
     herder.create("file", {"connector.class": "FileStreamSource", "file": "/in"})
     answer = call("GET", "/headrace/lineage")
-    assert (answer.status, {node["id"] for node in answer.json["nodes"]}) == (
+    nodes = {node["id"] for node in answer.json["nodes"]}  # of applications that other tests have reported, too
+    assert (answer.status, nodes & {"connector:bad", "connector:file", "external:/in"}) == (
         200, {"connector:bad", "connector:file", "external:/in"},
     )  # fmt: skip
