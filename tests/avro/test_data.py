@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 from datetime import UTC, date, datetime
 from datetime import time as clock
@@ -10,6 +11,7 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
+import fastavro
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
@@ -91,6 +93,31 @@ def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: Sch
         "list": [1.5, None, -2.0], "map": {"a": [1, 2], "b": []}, "inner": {"s": "S"}, "again": {"s": "L"},
         "either": {"int": None, "string": "text", "In": None},
     }  # fmt: skip
+
+
+def test_what_connect_has_no_place_for_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
+    time = {"type": "int", "logicalType": "time-millis"}
+    entry = {"type": "record", "name": "E", "connect.internal.type": "MapEntry", "fields": [
+        {"name": "key", "type": ["null", "string"]}, {"name": "value", "type": "int"}]}  # fmt: skip
+    fields = {"at": time, "all": {"type": "array", "items": time}, "map": {"type": "array", "items": entry}}
+    schema = {"type": "record", "name": "R", "fields": [{"name": name, "type": type_} for name, type_ in fields.items()]}
+    id = registry.register("orders-value", schema).to_bytes(4)
+    registry.store.levels[None] = "NONE"  # the entries have another name when they are written
+
+    def data(at: int = 0, item: int = 86_400_000, key: str | None = "a") -> Record:
+        value = {"at": at, "all": [item], "map": [{"key": key, "value": 1}]}
+        payload = io.BytesIO()
+        fastavro.schemaless_writer(payload, json.loads(json.dumps(schema).replace('"logicalType"', '"unit"')), value)
+        return Record(b"\0" + id + payload.getvalue())
+
+    records = [data(), data(at=-1), data(at=86_400_001), data(item=-1), data(key=None), data(at=86_400_000, key="null")]
+    first, *failed, last = through(spark, props(registry), records)
+    assert isinstance(first, Record), first
+    assert [outcome.value[5:] for outcome in (first, last)] == [(records[n].value or b"")[5:] for n in (0, -1)]
+    time_problem = "Time values must use number of milliseconds greater than 0 and less than 86400000"
+    for outcome, why in zip(failed, [time_problem] * 3 + ["null is the key of an entry of a map"], strict=True):
+        assert isinstance(outcome, Failed), outcome
+        assert why in (outcome.cause or "")
 
 
 @pytest.mark.parametrize("wire", ["prefix", "guid"])

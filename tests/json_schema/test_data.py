@@ -10,7 +10,7 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSe
 from pyspark.sql import SparkSession
 
 from headrace.testing.registry import SchemaRegistry
-from headrace.values.schema import DECIMAL
+from headrace.values.schema import DECIMAL, TIME
 from tests.avro.chains import props, through
 from tests.avro.test_data import TO_JSON, VALUE, client, in_topic
 from tests.transforms.chains import JSON, Failed, Record
@@ -125,6 +125,23 @@ def test_data_that_cannot_be_read_fails_with_one_sentence(
     assert isinstance(result, Failed), result
     assert result.message == "Converting byte[] to Kafka Connect data failed due to serialization error of topic orders: "
     assert why in (result.cause or "")
+
+
+def test_what_connect_has_no_place_for_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
+    time = {"type": "integer", "title": TIME, "connect.version": 1, "connect.type": "int32"}
+    entry = {
+        "type": "object",
+        "properties": {"key": {"oneOf": [{"type": "null"}, {"type": "string"}]}, "value": {"type": "integer"}},
+    }
+    pairs = {"type": "array", "connect.type": "map", "items": entry}
+    id = registry.register("orders-value", {"type": "object", "properties": {"at": time, "map": pairs}}, "JSON")
+    texts = (b'{"at":86400001,"map":[]}', b'{"at":-1,"map":[]}', b'{"at":0,"map":[{"key":null,"value":1}]}')
+    for outcome, why in zip(
+        through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + text) for text in texts]),
+        ("Time values must use", "Time values must use", "null is the key of an entry of a map"), strict=True,
+    ):  # fmt: skip
+        assert isinstance(outcome, Failed), outcome
+        assert why in (outcome.cause or "")
 
 
 def test_a_decimal_whose_exponent_is_huge_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:

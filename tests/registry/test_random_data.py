@@ -157,6 +157,8 @@ class Examples:
             strategy = st.integers(-128, 127)
         if node.get("logicalType") == "decimal":
             strategy = DECIMALS
+        if node.get("logicalType") == "time-millis":
+            strategy = st.integers(0, 86_400_000)
         value: Any = self._draw(strategy)
         payload = base64.b64encode(value).decode() if kind == "bytes" else odd(value) if kind in ("float", "double") else value
         return Example(_BYTES[kind](value), value, payload)

@@ -248,7 +248,8 @@ def _integer(kind: str, node: Mapping[str, Any]) -> tuple[Schema, Plan]:
     if kind == "long":
         return (Schema("int64", name=TIMESTAMP, version=1) if logical == "timestamp-millis" else Schema("int64")), {"t": "long"}
     if logical in ("date", "time-millis"):
-        return Schema("int32", name=DATE if logical == "date" else TIME, version=1), {"t": "int"}
+        is_date = logical == "date"
+        return Schema("int32", name=DATE if is_date else TIME, version=1), {"t": "int" if is_date else "time"}
     if connect is None or logical:
         return Schema("int32"), {"t": "int"}
     if connect not in ("int8", "int16"):

@@ -30,12 +30,12 @@ abstract class AvroStep {
             case "null" -> new Null();
             case "raw" -> new Raw();
             case "boolean" -> new Bool();
-            case "int", "long", "int8", "int16" -> new Whole(type);
+            case "int", "long", "int8", "int16", "time" -> new Whole(type);
             case "float", "double" -> new Fraction("double".equals(type));
             case "string", "bytes", "decimal", "enum" -> new Text(type, node);
             case "array" -> new ArrayOf(of(node.get("i"), records));
             case "map" -> new MapOf(of(node.get("i"), records));
-            case "pairs" -> new Pairs(node, records);
+            case "pairs" -> new AvroPairs(of(node.get("k"), records), of(node.get("v"), records), node.get("o").asBoolean());
             case "record" -> new RecordOf(node, records);
             case "ref" -> records.get(node.get("n").asText());
             case "branch" -> new Branch(node.get("n").asText(), of(node.get("i"), records));
@@ -86,8 +86,10 @@ abstract class AvroStep {
 
     static final class Whole extends AvroStep {
         private final int bits;
+        private final boolean isTime;
 
         Whole(String type) {
+            isTime = "time".equals(type);
             bits = switch (type) {
                 case "long" -> Long.SIZE;
                 case "int8" -> Byte.SIZE;
@@ -101,7 +103,7 @@ abstract class AvroStep {
                 case Long.SIZE -> in.readLong();
                 case Byte.SIZE -> (byte) in.readInt();
                 case Short.SIZE -> (short) in.readInt();
-                default -> in.readInt();
+                default -> isTime ? ReadRow.timeOfDay(in.readInt()) : in.readInt();
             };
         }
 
@@ -231,62 +233,6 @@ abstract class AvroStep {
             }
             if (out != null) {
                 out.writeEndObject();
-            }
-        }
-    }
-
-    /** A map as an array of records with a key and a value. */
-    static final class Pairs extends AvroStep {
-        private final AvroStep key;
-        private final AvroStep value;
-        private final boolean isObject; // in JSON
-
-        Pairs(JsonNode node, Map<String, RecordOf> records) {
-            key = of(node.get("k"), records);
-            value = of(node.get("v"), records);
-            isObject = node.get("o").asBoolean();
-        }
-
-        @Override
-        byte kind() {
-            return isObject ? JsonRead.MAP : JsonRead.LIST;
-        }
-
-        @Override
-        void write(AvroInput in, JsonGenerator out) throws IOException {
-            if (out != null && isObject) {
-                out.writeStartObject();
-            } else if (out != null) {
-                out.writeStartArray();
-            }
-            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
-                for (int i = 0; i < n; i++) {
-                    pair(in, out);
-                }
-            }
-            if (out != null && isObject) {
-                out.writeEndObject();
-            } else if (out != null) {
-                out.writeEndArray();
-            }
-        }
-
-        private void pair(AvroInput in, JsonGenerator out) throws IOException {
-            if (out == null) {
-                key.write(in, null);
-                value.write(in, null);
-            } else if (isObject) {
-                AvroStep inner = key;
-                while (inner instanceof Union union) {
-                    inner = union.branch(in);
-                }
-                out.writeFieldName(inner instanceof Text text ? text.read(in).toString() : "null");
-                value.write(in, out);
-            } else {
-                out.writeStartArray();
-                key.write(in, out);
-                value.write(in, out);
-                out.writeEndArray();
             }
         }
     }

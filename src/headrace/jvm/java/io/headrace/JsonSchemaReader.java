@@ -117,6 +117,9 @@ final class JsonSchemaReader {
                 throw new IOException("Invalid type for " + name + ", underlying representation should be "
                     + (isLong ? "integral" : "integer") + " but was " + value.getNodeType());
             }
+            if ("Time".equals(name)) {
+                ReadRow.timeOfDay(value.intValue());
+            }
             return value;
         }
     }
@@ -147,7 +150,9 @@ final class JsonSchemaReader {
                 }
                 JsonNode name = key.convert(entry.get("key"));
                 JsonNode one = item.convert(entry.get("value"));
-                if (isObject) {
+                if (isObject && name.isNull()) {
+                    throw new IOException("null is the key of an entry of a map");
+                } else if (isObject) {
                     map.set(name.asText(), one);
                 } else {
                     pairs.addArray().add(name).add(one);

@@ -3,6 +3,7 @@ package io.headrace;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -11,6 +12,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class ReadRow {
     /** Columns before those of the members: error, k, l, d, s, rest. */
     static final int FIRST = 6;
+
+    private static final int MILLIS_OF_DAY = 86_400_000;
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final Memo WANTED = new Memo() {
@@ -42,6 +45,14 @@ final class ReadRow {
             row[at + 2] = 0.0;
         }
         return row;
+    }
+
+    /** A time of day in ms, as Kafka's Time takes it. */
+    static int timeOfDay(int millis) throws IOException {
+        if (millis < 0 || millis > MILLIS_OF_DAY) {
+            throw new IOException("Time values must use number of milliseconds greater than 0 and less than 86400000");
+        }
+        return millis;
     }
 
     static void put(Object[] row, int at, byte kind, UTF8String text) {
