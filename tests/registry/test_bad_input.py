@@ -14,7 +14,9 @@ from headrace.converters.base import load
 from headrace.errors import DataError, RetriableError
 from headrace.registry.errors import RegistryError
 from headrace.testing.registry import SchemaRegistry
+from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DECIMAL, Schema
+from headrace.values.scope import Scope
 from headrace.values.value import Case, TypedValue
 from tests.avro.chains import AVRO, props, through
 from tests.transforms.chains import JSON, Failed, Record
@@ -182,12 +184,32 @@ def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry, form: F
     assert [version.number for version in registry.store.subjects["orders-value"]] == [1]
 
 
+def compiled(converter: Any, texts: list[str]) -> None:
+    context = CompileContext(Scope())
+    with context.step("read"):
+        converter.read(context, "in_value", texts)
+
+
+@each
+def test_a_schema_that_cannot_be_read_is_asked_for_once(registry: SchemaRegistry, form: Format) -> None:
+    converter: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0"}, is_key=False)
+    registry.store.first_id = 7
+    known, other = registry.register("given", form.schema, form.type), registry.register("other", '"int"', "AVRO")
+    assert known == 7
+    texts = [str(id) for id in (known, 999, *([other] if form.type != "AVRO" else []))]
+    converter.look_up(texts, "orders")
+    asked = list(registry.requests)
+    registry.stop()
+    compiled(converter, texts)  # as where a plan that was dropped is made again: it needs no registry
+    assert registry.requests == asked
+
+
 @each
 def test_a_login_that_is_refused_ends_the_task(form: Format) -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
         login = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "anna:wrong"}
         converter: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0", **login}, is_key=False)
-        for ask in (lambda: converter.learn([REQUEST]), lambda: converter.look_up(["1"])):
+        for ask in (lambda: converter.learn([REQUEST]), lambda: converter.look_up(["1"]), lambda: compiled(converter, ["1"])):
             with pytest.raises(RegistryError, match=r"401.*Unauthorized; check basic.auth.credentials.source") as raised:
                 ask()
             assert "wrong" not in str(raised.value)

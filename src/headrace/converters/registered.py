@@ -16,7 +16,7 @@ import structlog
 
 from headrace.converters.base import Converter, schema_id_header
 from headrace.converters.record_schema import entry_of, schema_of_record
-from headrace.converters.schema_faults import require_scales, require_sound, schema_faults
+from headrace.converters.schema_faults import FailedSchemas, require_scales, require_sound, schema_faults
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry import unsupported_options
@@ -97,6 +97,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         self._schemas: dict[str, Schema | None] = {}  # the schemas that a chain can write, by their texts
         self._newest = NewestVersions(math.inf if self.latest_cache_ttl_s < 0 else self.latest_cache_ttl_s)
         self._is_stale = False  # a subject has a newer version than the one that targets were resolved with
+        self._failed = FailedSchemas()
         self.uses = SchemaUses()
 
     def check(self) -> None:
@@ -171,13 +172,9 @@ class RegisteredConverter(RegistryConfig, Converter):
     def look_up(self, texts: Iterable[str], topic: str | None = None) -> None:
         """Fetch schemas from the registry. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
         for text in texts:
-            try:
-                registered = self._registered(text)
-                self.uses.add("read", self.part, registered.id, self.type, registered.entry(self.part, topic),
-                              registered.reading.schema, topic)  # fmt: skip
-            except (RegistryError, DataError) as error:
-                if isinstance(error, RegistryError) and error.refuses_login:
-                    raise
+            if isinstance(known := self._known(text), _RegisteredReading):
+                entry = known.entry(self.part, topic)
+                self.uses.add("read", self.part, known.id, self.type, entry, known.reading.schema, topic)
 
     def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Data with the schema of its id; NULL is null."""
@@ -188,14 +185,12 @@ class RegisteredConverter(RegistryConfig, Converter):
         cases = [Case(f"({source} IS NULL)", NULL)]
         for index, text in enumerate(schemas):
             when = f"({opened}.id <=> {index})"
-            try:
-                reading = self._registered(text).reading
-            except (RegistryError, DataError) as error:
-                self._unread(context, when, lit(f"{error.java_class}: {error}"))
+            if isinstance(known := self._known(text), str):
+                self._unread(context, when, lit(known))
                 continue
             with context.where(when):
                 payload = f"{opened}.payload" if len(schemas) == 1 else case([(when, f"{opened}.payload")])
-                cases += only_when(when, self.read_payload(context, payload, reading))
+                cases += only_when(when, self.read_payload(context, payload, known.reading))
         return combined(cases)
 
     def _opened(self, source: Sql, known_texts: Sequence[str]) -> Sql:
@@ -210,6 +205,16 @@ class RegisteredConverter(RegistryConfig, Converter):
     def unread(self, context: CompileContext, error: Sql) -> None:
         """Report the error of a reader, NULL for none, as a fault of data that cannot be read."""
         self._unread(context, f"({error} IS NOT NULL)", error)
+
+    def _known(self, text: str) -> _RegisteredReading | str:
+        """How data of a schema is read, or why it cannot be. text: as of `_registered`. Raises what `look_up` does."""
+        cause = self._failed.cause(text)
+        if cause is not None:
+            return cause
+        try:
+            return self._registered(text)
+        except (RegistryError, DataError) as error:
+            return self._failed.add(text, error)
 
     def _registered(self, text: str) -> _RegisteredReading:
         """How data of a schema is read. text: its id, or GUID; after a colon the indexes of the message."""

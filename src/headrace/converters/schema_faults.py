@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,6 +41,28 @@ def schema_faults(problem: str, of_data: bool = True) -> Iterator[None]:
     except Exception as error:
         log.warning("converter.schema.invalid", problem=problem, exc_info=error)
         raise DataError(f"{problem}: {type(error).__name__}: {error}") from None
+
+
+class FailedSchemas:
+    """Why schemas of the registry cannot be read, by their ids or GUIDs: the registry is not asked for them again."""
+
+    MAX_CAUSES = 20_000
+
+    def __init__(self) -> None:
+        self._causes: OrderedDict[str, str] = OrderedDict()
+
+    def cause(self, text: str) -> str | None:
+        """Why a schema cannot be read; None if that is not known."""
+        return self._causes.get(text)
+
+    def add(self, text: str, error: RegistryError | DataError) -> str:
+        """Remember why a schema cannot be read; returns it. Raises the error if the registry has refused the login."""
+        if isinstance(error, RegistryError) and error.refuses_login:
+            raise error
+        self._causes[text] = cause = f"{error.java_class}: {error}"
+        if len(self._causes) > self.MAX_CAUSES:
+            self._causes.popitem(last=False)
+        return cause
 
 
 def require_sound(schema: Schema | None) -> None:
