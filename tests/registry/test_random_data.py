@@ -394,11 +394,11 @@ def test_protobuf_is_what_googles_library_reads_and_writes(
 _LONGS = st.integers(-(2**63), 2**63 - 1)
 _CONNECT = "org.apache.kafka.connect.data."
 _JSON: list[tuple[Any, st.SearchStrategy[Any]]] = [
-    ({"type": "integer"}, _LONGS), ({"type": "number"}, DOUBLES.filter(math.isfinite)), ({"type": "boolean"}, st.booleans()),
+    ({"type": "integer"}, _LONGS), ({"type": "number"}, DOUBLES.map(odd)), ({"type": "boolean"}, st.booleans()),
     ({"type": "string"}, TEXTS), ({"enum": ["A", "B"]}, st.sampled_from("AB")),
     *(({"type": "integer", "connect.type": f"int{size}"}, st.integers(-(2 ** (size - 1)), 2 ** (size - 1) - 1))
       for size in (8, 16, 32)),
-    ({"type": "number", "connect.type": "float32"}, FLOATS.filter(math.isfinite)),
+    ({"type": "number", "connect.type": "float32"}, FLOATS.map(odd)),
     ({"type": "string", "connect.type": "bytes"}, _SCALARS["bytes"]),
     ({"type": "string", "title": _CONNECT + "Decimal", "connect.type": "bytes", "connect.parameters": {"scale": "2"}},
      DECIMALS.map(lambda data: base64.b64encode(data).decode())),

@@ -10,12 +10,15 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.Base64;
+import java.util.Set;
 
 /** JSON by a schema of Connect as JsonConverter would write it (headrace.json_schema.plans). */
 final class JsonSchemaReader {
     private static final JsonNodeFactory NODES = JsonSchemaStep.NODES;
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).setNodeFactory(NODES);
+
+    private static final Set<String> ODD = Set.of("NaN", "Infinity", "-Infinity");
 
     private JsonSchemaReader() {
     }
@@ -66,11 +69,16 @@ final class JsonSchemaReader {
                 case "int16" -> NODES.numberNode(value.shortValue());
                 case "int32" -> NODES.numberNode(value.intValue());
                 case "int64" -> NODES.numberNode(value.longValue());
-                case "float32" -> NODES.numberNode(value.floatValue());
-                case "float64" -> NODES.numberNode(value.doubleValue());
+                case "float32" -> NODES.numberNode(isNoNumber(value) ? Float.parseFloat(value.textValue()) : value.floatValue());
+                case "float64" -> NODES.numberNode(isNoNumber(value) ? Double.parseDouble(value.textValue()) : value.doubleValue());
                 case "string" -> value.isTextual() ? value : NODES.nullNode();
                 default -> bytes(value);
             };
+        }
+
+        /** What JSON has no number for is written as a text. */
+        private static boolean isNoNumber(JsonNode value) {
+            return value.isTextual() && ODD.contains(value.textValue());
         }
 
         private static JsonNode bytes(JsonNode value) throws IOException {
