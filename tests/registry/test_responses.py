@@ -51,6 +51,18 @@ def test_a_refusal_is_one_whatever_its_body_is(status: str, body: str) -> None:
     assert error.refuses_login == ("check basic.auth.credentials.source" in str(error))
 
 
+@pytest.mark.parametrize(("body", "why"), [
+    (json.dumps({"error_code": 50002, "message": f"Register operation\n timed out {SECRET}"}),
+     "500 Internal Server Error: Register operation timed out [hidden]"),
+    (HTML, "500 Internal Server Error"), ('{"message": 7}', "500 Internal Server Error"),
+])  # fmt: skip
+def test_a_registry_that_cannot_answer_now_may_say_why(body: str, why: str) -> None:
+    with scripted_server(response("500 Internal Server Error", body)) as script:
+        error = failure(script)
+    assert isinstance(error, RegistryUnavailableError)
+    assert str(error).endswith(f"it answered {why}")
+
+
 def test_an_id_that_a_proxy_does_not_find_is_no_fault_of_the_task() -> None:
     with scripted_server(response("404 Not Found", HTML)) as script:
         converter: Any = load(AVRO, {"schema.registry.url": script.url, "max.retries": "0"}, is_key=False)

@@ -102,7 +102,9 @@ class RegistryHttp:
         request = self._client.build_request(method, url + path, json=body, params=query, headers=headers)
         response = read_response(self._client, request)
         if response.status in RETRIABLE_STATUSES:
-            raise httpx.TransportError(f"it answered {response.status} {response.reason}".rstrip())
+            message = response.json_object().get("message")
+            why = f": {message}" if isinstance(message, str) and message.strip() else ""
+            raise httpx.TransportError(f"it answered {response.status} {response.reason}".rstrip() + why)
         return self._parsed(response, url)
 
     def _authorization(self, index: int) -> str:
