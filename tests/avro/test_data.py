@@ -113,7 +113,7 @@ def test_what_connect_has_no_place_for_is_an_error_of_its_record(spark: SparkSes
     records = [data(), data(at=-1), data(at=86_400_001), data(item=-1), data(key=None), data(at=86_400_000, key="null")]
     first, *failed, last = through(spark, props(registry), records)
     assert isinstance(first, Record), first
-    assert [outcome.value[5:] for outcome in (first, last)] == [(records[n].value or b"")[5:] for n in (0, -1)]
+    assert [(outcome.value or b"")[5:] for outcome in (first, last)] == [(records[n].value or b"")[5:] for n in (0, -1)]
     time_problem = "Time values must use number of milliseconds greater than 0 and less than 86400000"
     for outcome, why in zip(failed, [time_problem] * 3 + ["null is the key of an entry of a map"], strict=True):
         assert isinstance(outcome, Failed), outcome
