@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from headrace.converters.base import load
+from headrace.converters.base import load, load_header
 from headrace.errors import ConfigError, DataError
 from headrace.registry.client import RegisteredSchema
 from headrace.registry.unsupported_options import FIXED, IGNORED
@@ -187,6 +187,12 @@ def written(converter: Any) -> list[tuple[int, str | None]]:
     """Ids and subjects that a converter has written."""
     uses: list[SchemaUse] = converter.uses.all()
     return [(use.id, use.subject) for use in uses if use.direction == "written"]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_headers_have_no_schemas_in_a_registry(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"Invalid value {name} for configuration header.converter"):
+        load_header(name, {"schema.registry.url": AWAY})
 
 
 @pytest.mark.parametrize("name", TYPES)
