@@ -175,6 +175,16 @@ def test_a_schema_of_connect_is_written_as_confluent_does() -> None:
     assert (read.fields["small"].type, read.fields["map"].type) == ("int8", "map")
 
 
+def test_fields_of_several_structs_that_a_transform_brings_together_have_numbers_of_their_own() -> None:
+    one, two = {TAG: "1"}, {TAG: "2"}
+    union = Schema("struct", name="io.confluent.connect.protobuf.Union.pay", fields={"card": Schema("string", parameters=two)})
+    fields = {"pay_0": union, "a": Schema("int32", parameters=one), "in_s": Schema("string", parameters=one),
+              "in_t": Schema("string", parameters=two), "new": Schema("string")}  # fmt: skip
+    text, _ = from_connect(Schema("struct", name="R", fields=fields), PLAIN)
+    [message] = parse(text).messages
+    assert {field.name: field.number for field in message.fields} == {"a": 1, "card": 2, "in_s": 3, "in_t": 4, "new": 5}
+
+
 def test_unions_enums_and_optional_fields_are_written_as_they_were_read() -> None:
     options = ProtobufOptions(optional_nullables=True)
     text, name = from_connect(connect(ORDER, options), options)

@@ -46,12 +46,25 @@ def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
     return text, f"{package}.{name}" if package else name
 
 
-def _free_numbers(schema: Schema) -> Iterator[int]:
-    """Unused field numbers, for fields of a struct that have none, such as those that a transform adds."""
-    members = (member for union in schema.fields.values() if mapping.is_union(union) for member in union.fields.values())
-    fields = [*schema.fields.values(), *members]
-    used_tags = {int((field.parameters or {}).get(mapping.TAG, 0)) for field in fields}
-    return (number for number in count(1) if number not in used_tags)
+def _numbers(schema: Schema) -> Iterator[int]:
+    """The field numbers of a struct's fields, in turn; 0 for a union, whose members have theirs.
+
+    A field that has none, as one that a transform adds, gets the first that no field has; so does one whose number a field before
+    it has, as Flatten brings the fields of several structs together.
+    """
+    members = [member for union in schema.fields.values() if mapping.is_union(union) for member in union.fields.values()]
+    taken = {_tag(member) for member in members}
+    all_tags = taken | {_tag(inner) for inner in schema.fields.values()}
+    free = (number for number in count(1) if number not in all_tags)
+    for inner in schema.fields.values():
+        tag = _tag(inner)
+        number = 0 if mapping.is_union(inner) else tag if tag and tag not in taken else next(free)
+        taken.add(number)
+        yield number
+
+
+def _tag(schema: Schema) -> int:
+    return int((schema.parameters or {}).get(mapping.TAG) or 0)
 
 
 @dataclass
@@ -79,10 +92,8 @@ class _ProtobufFromConnect:
 
     def message(self, name: str, schema: Schema) -> _MessageText:
         """The message of a struct."""
-        message, free = _MessageText(name), _free_numbers(schema)
-        for field_name, inner in schema.fields.items():
-            tag = (inner.parameters or {}).get(mapping.TAG)
-            number = 0 if mapping.is_union(inner) else int(tag) if tag else next(free)
+        message = _MessageText(name)
+        for (field_name, inner), number in zip(schema.fields.items(), _numbers(schema), strict=True):
             self._add(message, message.fields, inner, field_name, number)
         return message
 
