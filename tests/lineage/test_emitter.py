@@ -199,8 +199,14 @@ def receiver() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
     thread.join()
 
 
-def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, receiver: tuple[str, list[Any]]):
+@pytest.mark.parametrize("by_environment", [False, True])
+def test_a_catalog_gets_events_over_http_and_each_is_valid(
+    tmp_path: Path, receiver: tuple[str, list[Any]], by_environment: bool, monkeypatch: pytest.MonkeyPatch
+):
     url, bodies = receiver
+    if by_environment:
+        monkeypatch.setenv("OPENLINEAGE_URL", url)
+    more = {"openlineage.integration.config.file.path": ""} if by_environment else None
     herder = MemoryHerder()
     mask = {
         "transforms": "m",
@@ -211,7 +217,7 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, recei
     herder.create("file", {"connector.class": "FileStreamSink", "file": "/x", "topics": "t"})
     herder.topics |= {"mirror": {"copy.orders"}, "file": {"t"}}
     herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
-    emitter = started(herder, tmp_path / "none", transport={"type": "http", "url": url})
+    emitter = started(herder, tmp_path / "none", more=more, transport={"type": "http", "url": url})
     wait_until(lambda: len(bodies) == 2, 120, "the beginnings")
     herder.states["file"] = "FAILED"
     wait_until(lambda: len(bodies) == 3, 120, "the failure")
@@ -276,15 +282,17 @@ def test_a_topic_gets_events_keyed_by_their_job(tmp_path: Path, destination: Clu
     assert [list(spec.problems(body)) for body in bodies] == [[], []]
 
 
-def test_tags_of_the_worker_are_a_facet_of_each_job(tmp_path: Path):
+def test_tags_and_the_description_of_the_worker_are_facets_of_each_job(tmp_path: Path):
     file, herder = tmp_path / "events.json", MemoryHerder()
     herder.create("c", {"connector.class": "FileStreamSource"})
-    emitter = started(herder, file, more={"openlineage.integration.job.tags": "env=prod, team = cdc"})
+    more = {"openlineage.integration.job.tags": "env=prod, team = cdc", "openlineage.integration.job.description": "Our orders."}
+    emitter = started(herder, file, more=more)
     wait_until(lambda: events_of(file), 20, "the first event")
     emitter.stop()
     start = events_of(file)[0]
     assert list(spec.problems(start)) == []
     assert [(tag["key"], tag["value"]) for tag in start["job"]["facets"]["tags"]["tags"]] == [("env", "prod"), ("team", "cdc")]
+    assert start["job"]["facets"]["documentation"]["description"] == "Our orders."
 
 
 @pytest.mark.parametrize(("option", "form"), [("owners", "role=name"), ("tags", "key=value")])

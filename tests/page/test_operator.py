@@ -255,6 +255,8 @@ def test_a_task_is_restarted_with_its_cause_in_the_history_and_a_connector_delet
     page.get_by_role("link", name="History").click()
     asked = page.locator("table.grid tbody tr", has_text="Asked over REST")
     expect(asked).to_contain_text("task 0")
+    expect(asked.locator("time")).to_have_text(re.compile("now|ago"))
+    expect(asked.locator("time")).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$"))
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("li")).to_have_text([re.compile(name)])

@@ -600,6 +600,16 @@ def test_all_that_match_can_be_chosen_at_once(thousand: Client):
     assert (confirmed.status, confirmed.text.count('name="name"')) == (200, 1000)
 
 
+def test_the_address_has_the_filter_the_order_and_the_number_of_the_page(thousand: Client):
+    page, path = Page(thousand), "/ui?state=FAILED&sort=-name&page=2"
+    second = page.get(path).text
+    assert "Page 2 of 2 · 100 connectors" in second and re.findall(r"name=(c\d{4})", second)[0] == "c0490"
+    (previous,) = re.findall(r'href="([^"]+)">Previous</a>', second)
+    first = page.get(unescape(previous)).text
+    assert "Page 1 of 2" in first and re.findall(r"name=(c\d{4})", first)[0] == "c0990"
+    assert unescape(re.findall(r'href="([^"]+)">Next</a>', first)[0]) == path
+
+
 def test_a_graph_too_large_for_a_picture_shows_what_failed_and_what_is_named_with_its_neighbours():
     nodes, edges = list[LineageNode](), list[LineageEdge]()
     for n in range(300):
