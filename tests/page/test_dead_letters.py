@@ -69,6 +69,7 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     page.get_by_role("button", name="Replay").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(f"to {topic}")
+    expect(dialog).to_contain_text("where other consumers see them again")
     shot(page, "dead-letters-replay")
     look_at_dialog(page, "dead-letters-replay", shot)
     dialog.get_by_role("button", name="Replay 1").click()
