@@ -36,6 +36,7 @@ COMMANDS = (
     "topics",
     "topics drift",
     "audit",
+    "workers",
     "connectors",
     "streams",
     "mirror",

@@ -15,6 +15,7 @@ from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
 from headrace.cli.connectors.lineage import lineage
 from headrace.cli.connectors.options import close_clients
+from headrace.cli.connectors.workers import workers
 from headrace.cli.jars.group import group as jars
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
@@ -64,6 +65,7 @@ app.add_typer(topics, name="topics", rich_help_panel=_REST)
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=_REST)
 app.command("lineage", rich_help_panel=_REST)(lineage)
 app.command("audit", rich_help_panel=_REST)(audit)
+app.command("workers", rich_help_panel=_REST)(workers)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
 app.command("doctor", rich_help_panel=_LOCAL)(doctor.doctor)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)

@@ -8,6 +8,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from headrace.cli.app import app
+from headrace.cli.connectors import tables
 from tests.support import wait_until
 
 
@@ -30,3 +31,19 @@ def test_what_became_of_a_connector_and_who_changed_it(cli: Callable[..., Any], 
     assert [entry["path"] for entry in json.loads(told.stdout)["entries"]] == ["/connectors"]
     shown = CliRunner().invoke(app, ["audit"], env={"HEADRACE_URL": url, "COLUMNS": "160"}).stdout
     assert "POST /connectors" in shown and "127.0.0.1" in shown
+
+
+def test_the_workers_of_the_group_with_what_each_does(url: str):
+    environ = {"HEADRACE_URL": url, "COLUMNS": "200"}
+    (worker,) = json.loads(CliRunner().invoke(app, ["workers", "--json"], env=environ).stdout)["workers"]
+    shown = CliRunner().invoke(app, ["workers"], env=environ)
+    facts = worker["facts"]
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for text in (worker["worker_id"], "answers", facts["version"], f"{facts['slots']}/{facts['slot_count']}"):
+        assert text in shown.stdout
+
+
+def test_a_worker_that_does_not_answer_has_no_facts():
+    silent = {"worker_id": "far:8083", "state": "silent", "connectors": 1, "tasks": 2, "failed": 0, "facts": None}
+    table = tables.workers({"workers": [silent], "problem": None})
+    assert [str(cell) for column in table.columns for cell in column.cells] == ["far:8083", "silent", "1", "2", "0", *[""] * 4]

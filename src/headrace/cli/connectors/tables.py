@@ -165,6 +165,25 @@ def audit(response: Json) -> Table:
     return table
 
 
+def workers(response: Json) -> Table:
+    """The workers of the group (`GET /headrace/workers`)."""
+    table = _table("worker", "state", "connectors", "tasks", "failed", "share", "memory", "version", "up since")
+    for worker in response["workers"]:
+        facts = worker["facts"]
+        name = plain(worker["worker_id"]) + (" (leader)" if facts and facts["leader"] else "")
+        cells = [name, worker["state"], *(str(worker[part]) for part in ("connectors", "tasks", "failed"))]
+        if facts:
+            memory = "" if facts["memory_bytes"] is None else f"{facts['memory_bytes'] >> 20} MiB"
+            cells += [
+                f"{facts['slots']}/{facts['slot_count']}",
+                memory,
+                plain(facts["version"]),
+                _time(facts["started_ms"], "seconds"),
+            ]
+        table.add_row(*cells_of(cells))
+    return table
+
+
 def dead_letter_topics(response: Json) -> Table:
     """The dead letter topics (`GET /headrace/dead-letters`)."""
     table = _table("topic", "cluster", "connectors", "records", "problem")
