@@ -69,6 +69,7 @@ def test_a_topic_is_of_every_connector_that_names_it_in_its_cluster():
     assert [choose(topics, *which) for which in (("w", None), ("w", "gone"), ("x", "b"), ("x", "e"))] == [
         topics[0], topics[0], topics[1], topics[2],
     ]  # fmt: skip
+    assert [next(iter(choose(topics, "x", name).configs)) for name in ("a", "b")] == ["a", "b"]  # whose credentials are used
     for connector in (None, "gone"):
         with pytest.raises(
             BadRequestError, match="Several clusters have a dead letter topic 'x'; name the connector: one of a, b, e"

@@ -38,7 +38,7 @@ class LetterTopic:
 
     name: str
     configs: Mapping[str, Config]
-    """The configurations of the config topic, by name of the connector."""
+    """The configurations of the config topic, by name of the connector; the first one's credentials are used."""
     cluster: str | None = None
     """The name of its cluster; None: that of the workers."""
 
@@ -53,7 +53,7 @@ def letter_topics(configs: Mapping[str, Config], cluster_of: Callable[[Config], 
 
 
 def choose(topics: Sequence[LetterTopic], name: str, connector: str | None) -> LetterTopic:
-    """The topic of this name; connector: one that uses it, needed if several clusters have it.
+    """The topic of this name; connector: one that uses it and whose credentials are used, needed if several clusters have it.
 
     Raises NotFoundError, BadRequestError if it is not known which one is meant.
     """
@@ -64,7 +64,10 @@ def choose(topics: Sequence[LetterTopic], name: str, connector: str | None) -> L
     if len(chosen) > 1:
         users = ", ".join(connector for topic in named for connector in topic.configs)
         raise BadRequestError(f"Several clusters have a dead letter topic '{name}'; name the connector: one of {users}.")
-    return chosen[0]
+    configs = chosen[0].configs
+    if connector is None or connector not in configs:
+        return chosen[0]
+    return replace(chosen[0], configs={connector: configs[connector], **configs})
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class DeadLetterTopic:
 
     def summary(self) -> Json:
         """The entry of the topic in the list of topics."""
-        summary: Json = {"topic": self._topic.name, "cluster": self._topic.cluster, "connectors": list(self._topic.configs)}
+        summary: Json = {"topic": self._topic.name, "cluster": self._topic.cluster, "connectors": sorted(self._topic.configs)}
         summary |= {"records": None, "problem": None}
         try:
             return summary | {"records": sum(end - first for first, end in self._reader(_SUMMARY_TIMEOUT_S).bounds().values())}
@@ -104,7 +107,7 @@ class DeadLetterTopic:
         letters = self._marked(read.letters, self._replays().marks())
         return {
             "topic": self._topic.name,
-            "connectors": list(self._topic.configs),
+            "connectors": sorted(self._topic.configs),
             "records": read.records,
             "reasons": reasons(newest),
             "counted": len(newest),
@@ -193,7 +196,7 @@ class DeadLetterTopic:
         if name is None:
             raise BadRequestError(
                 f"Dead letter {letter.id} does not say which connector it is of "
-                f"({_NO_HEADERS}); name one of {', '.join(self._topic.configs)}."
+                f"({_NO_HEADERS}); name one of {', '.join(sorted(self._topic.configs))}."
             )
         if name not in self._topic.configs:
             raise BadRequestError(f"Connector '{name}' does not exist, or '{self._topic.name}' is not its dead letter topic.")
