@@ -20,6 +20,7 @@ import yaml
 
 from headrace.cli.app import app
 from headrace.cli.streams import application
+from headrace.config import load_properties
 from headrace.config.environment import worker_properties
 from headrace.rest import RestServer
 from headrace.runtime.distributed_config import DistributedConfig
@@ -229,12 +230,23 @@ def test_what_the_dockerfile_copies_exists_and_is_not_ignored() -> None:
                 assert source.split("/")[0] not in ignored
 
 
+def copied() -> dict[str, Path]:
+    """The files that are copied into the image one by one, by where they are there."""
+    steps = [rest.split() for name, rest in instructions() if name == "COPY" and "--from" not in rest]
+    files = [(folder, ROOT / source) for *sources, folder in steps if folder.startswith("/") for source in sources]
+    return {folder + source.name: source for folder, source in files}
+
+
+def test_the_image_looks_for_plugins_where_it_has_a_directory_for_them() -> None:
+    (command,) = (json.loads(rest) for name, rest in instructions() if name == "CMD")
+    path = load_properties(copied()[command[0]])["plugin.path"]
+    assert [rest for name, rest in instructions() if name == "RUN" and rest.endswith(f"mkdir {path}")]
+
+
 @pytest.fixture
 def healthcheck() -> ModuleType:
     (command,) = (json.loads(rest.partition("CMD ")[2]) for name, rest in instructions() if name == "HEALTHCHECK")
-    ((source, folder),) = (rest.split() for name, rest in instructions() if name == "COPY" and "healthcheck" in rest)
-    assert command[-1] == folder + Path(source).name
-    spec = importlib.util.spec_from_file_location("healthcheck", ROOT / source)
+    spec = importlib.util.spec_from_file_location("healthcheck", copied()[command[-1]])
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
