@@ -156,6 +156,13 @@ def test_a_jar_of_the_wheel_is_copied_without_its_signature(tmp_path: Path, monk
             assert not any(name.endswith((".SF", ".DSA", ".RSA")) for name in copy.namelist())
 
 
+def test_the_broker_and_the_clients_in_sparks_jvm_are_of_the_version_that_is_said():
+    """docs/decisions/0022-kafka-4.4.md."""
+    kafka = {conf: {jar.name for jar in jars.jars(conf) if jar.name.startswith("kafka")} for conf in ("broker", "spark")}
+    assert "kafka_2.13-4.4.0.jar" in kafka["broker"]
+    assert {jar for jars in kafka.values() for jar in jars if "clients" in jar} == {"kafka-clients-4.4.0.jar"}
+
+
 def test_the_extension_jar_holds_every_class():
     with zipfile.ZipFile(jars.extension_jar()) as jar:
         compiled = {name.removesuffix(".class") for name in jar.namelist()}
