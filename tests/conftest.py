@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Generator, Iterator, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties
-from tests.support import QUICK_JVM, captured_logs
+from tests.support import QUICK_JVM, captured_logs, everything, without_skip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # No time limit for an example, or for making them: a test does not depend on how busy the machine is.
 hypothesis.settings.register_profile(
     "same",
-    derandomize=os.environ.get("HEADRACE_TESTS") != "all",
+    derandomize=not everything(),
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
@@ -97,6 +97,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sys.addaudithook(_refuse_processes)
     order = {file: number for number, file in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    return without_skip(report) if everything() else report
 
 
 def _refuse_processes(event: str, args: tuple[object, ...]) -> None:
