@@ -1,4 +1,4 @@
-"""The commands and code of the docs: each command and option is there, and JSON, YAML and Python can be read."""
+"""The commands and code of the docs: each command and option is there, and data and Python can be read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,16 @@ import typer
 import yaml
 
 from headrace.cli.app import app
+from headrace.cli.project import folder
+from headrace.config import parse_properties
+from headrace.runtime.distributed_config import DistributedConfig
 from tests.docs.test_pages import PAGES, ROOT
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)
 _INLINE = re.compile(r"`(headrace [^`\n]+)`")
 _PLACEHOLDER = re.compile(r"[A-Z…<\[|(]|\.\.\.")
+_SETTINGS = DistributedConfig.definition().options
+_PREFIXES = ("config.providers.", "listeners.https.ssl.", "spark.headrace.", "topic.creation")
 COMMANDS = typer.main.get_command(app)
 
 
@@ -67,7 +73,7 @@ def test_the_docs_have_many_commands_and_a_wrong_one_is_found():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_json_yaml_and_python_can_be_read(page: Path):
+def test_every_block_of_data_and_python_can_be_read(page: Path):
     for kind, block in _FENCE.findall(page.read_text(encoding="utf-8")):
         if kind == "json" and "…" not in block:
             decoder, rest = json.JSONDecoder(), block.strip()
@@ -78,3 +84,20 @@ def test_every_block_of_json_yaml_and_python_can_be_read(page: Path):
             list(yaml.safe_load_all(block))
         elif kind in ("python", "py"):
             ast.parse(block)
+        elif kind == "toml":
+            tomllib.loads(block)
+        elif kind == "properties":
+            assert [key for key in parse_properties(block) if key not in _SETTINGS and not key.startswith(_PREFIXES)] == []
+
+
+def test_the_project_of_the_docs_is_one(tmp_path: Path):
+    blocks = [block for kind, block in _FENCE.findall((ROOT / "docs/project.md").read_text(encoding="utf-8")) if kind == "toml"]
+    for name, block in zip((folder.FILE, folder.TOPICS), blocks, strict=True):
+        (tmp_path / name).write_text(block, encoding="utf-8")
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "revenue.properties").write_text("application.id=revenue\n", encoding="utf-8")
+    for name in ("dev", "prod"):
+        env = folder.environment(tmp_path, name)
+        assert env.client_settings()["bootstrap.servers"] == env.values["kafka"]
+        assert list(folder.topics(tmp_path, env)) == ["orders"]
+        assert [application.name for application in folder.applications(tmp_path, env)] == ["revenue"]
