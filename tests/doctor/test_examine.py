@@ -69,6 +69,9 @@ def test_a_replication_factor_that_cannot_be_had_is_wrong(props: Props) -> None:
 def test_a_record_from_the_future_is_a_wrong_clock(props: Props, destination: Cluster) -> None:
     topic = props["status.storage.topic"]
     destination.create(topic, 1, {"cleanup.policy": "compact", "message.timestamp.after.max.ms": str(10**12)})
+    destination.produce(topic, [record(b"k", timestamp=int(time.time() * 1000) - 600_000)])
+    (past,) = [f.message for f in examine(props) if f.check == "clock"]
+    assert past.endswith(", which tells nothing of a clock here that is ahead")
     destination.produce(topic, [record(b"k", timestamp=int(time.time() * 1000) + 600_000)])
     (finding,) = found(props, "clock")
     assert finding.status is Severity.WRONG

@@ -166,7 +166,9 @@ def clock(admin: InspectingAdmin, config: DistributedConfig, timeout_s: float) -
         return ok("clock", "no record in the internal topics to compare the clock of this machine with")
     ahead_ms = newest - now_ms()
     if ahead_ms <= _CLOCK_TOLERANCE_MS:
-        return ok("clock", "no record in the internal topics is from the future")
+        return ok(
+            "clock", "no record in the internal topics is from the future, which tells nothing of a clock here that is ahead"
+        )
     return wrong(
         "clock",
         f"the newest record of the internal topics is {ahead_ms / 1000:.0f} s ahead of the clock of this machine",
