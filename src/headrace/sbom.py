@@ -1,4 +1,6 @@
-"""The software bill of materials, CycloneDX 1.6 in JSON: headrace's Python packages and the jars that it fetches."""
+"""The software bill of materials, CycloneDX 1.6 in JSON: headrace's Python packages, those of installed extras among them, the
+jars that it fetches, and those in the PySpark wheel.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,18 @@ from typing import Any
 from headrace import __version__
 from headrace.jvm.inventory import Jar
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_EXTRA = re.compile(r"extra\s*==")
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(\[(?P<extras>[^\]]*)\])?")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+_PYSPARK = "pyspark"
 
 
-def sbom(jars: Iterable[Jar]) -> dict[str, Any]:
-    """The document. jars: what `headrace.jvm.inventory` found. Equal if what it lists is: it has no time, and its number is
-    made of its content.
+def sbom(jars: Iterable[Jar], of_pyspark: Iterable[Jar]) -> dict[str, Any]:
+    """The document. jars: what `headrace.jvm.inventory` found; of_pyspark: the jars in the PySpark wheel. Equal if what it lists
+    is: it has no time, and its number is made of its content.
     """
     graph = _python("headrace")
     python = [_package(name) for name in sorted(graph) if name != "headrace"]
-    java = [_jar(jar) for jar in jars]
+    java = {by: [_jar(jar) for jar in listed] for by, listed in (("headrace", jars), (_PYSPARK, of_pyspark))}
     root = {
         "type": "application",
         "bom-ref": _purl("headrace"),
@@ -30,29 +33,43 @@ def sbom(jars: Iterable[Jar]) -> dict[str, Any]:
         "version": __version__,
         "purl": _purl("headrace"),
     }
-    dependencies = [{"ref": _purl(name), "dependsOn": sorted(map(_purl, needs))} for name, needs in sorted(graph.items())]
-    dependencies[[d["ref"] for d in dependencies].index(root["purl"])]["dependsOn"] += [jar["bom-ref"] for jar in java]
-    content = {"metadata": {"component": root}, "components": [*python, *java], "dependencies": dependencies}
+    needs = {name: {*map(_purl, graph[name]), *(jar["bom-ref"] for jar in java.get(name, ()))} for name in sorted(graph)}
+    dependencies = [{"ref": _purl(name), "dependsOn": sorted(refs)} for name, refs in needs.items()]
+    # A jar that is fetched and in the wheel, too, is one component.
+    components = {body["bom-ref"]: body for body in (*python, *java["headrace"], *java[_PYSPARK])}
+    content = {"metadata": {"component": root}, "components": list(components.values()), "dependencies": dependencies}
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True))
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": f"urn:uuid:{number}", "version": 1, **content}
 
 
 def _python(root: str) -> dict[str, set[str]]:
-    """The installed packages that one needs, without its extras: by name, what each needs in turn."""
-    graph: dict[str, set[str]] = {}
-    waiting = [root]
+    """The installed packages that one needs, those of its installed extras included: by name, what each needs in turn."""
+    graph = dict[str, set[str]]()
+    extras, waiting = {root: _installed_extras(root)}, [root]
     while waiting:
         name = waiting.pop()
-        if name in graph:
-            continue
-        needs = {
-            _normal(match[0])
-            for text in metadata.requires(name) or ()
-            if not _EXTRA.search(text) and (match := _NAME.match(text))
-        }
-        graph[name] = {need for need in needs if _installed(need)}  # the others are for other systems
-        waiting += graph[name]
+        graph[name] = set()
+        for text in metadata.requires(name) or ():
+            only, match = set(_EXTRA.findall(text)), _REQUIREMENT.match(text)
+            need = _normal(match["name"]) if match else ""
+            if (only and not only & extras[name]) or not match or not _installed(need):  # the others are for other systems
+                continue
+            graph[name] |= {need} - {name}  # an extra may ask for others of the same package
+            asked = {extra.strip() for extra in (match["extras"] or "").split(",") if extra.strip()}
+            if need not in extras or not asked <= extras[need]:
+                extras[need] = extras.get(need, set()) | asked
+                waiting.append(need)
     return graph
+
+
+def _installed_extras(name: str) -> set[str]:
+    """The extras of a package of which every requirement is installed."""
+    needed: dict[str, list[str]] = {}
+    for text in metadata.requires(name) or ():
+        if match := _REQUIREMENT.match(text):
+            for extra in _EXTRA.findall(text):
+                needed.setdefault(extra, []).append(_normal(match["name"]))
+    return {extra for extra, names in needed.items() if all(map(_installed, names))}
 
 
 def _installed(name: str) -> bool:

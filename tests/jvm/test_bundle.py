@@ -69,11 +69,11 @@ def test_the_bill_of_materials_after_an_import_is_that_of_the_machine_that_wrote
     written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     confs = ("spark", "compiler", "connect")
-    before = sbom(inventory(confs))
+    before = sbom(inventory(confs), ())
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HEADRACE_IVY_SETTINGS", "/nowhere/ivysettings.xml")
     bundle.read(written, ignore)
-    assert sbom(inventory(confs)) == before
+    assert sbom(inventory(confs), ()) == before
     assert [c["name"] for c in before["components"] if c["purl"].startswith("pkg:generic/")] == []
 
 
@@ -140,7 +140,7 @@ def test_a_manifest_of_another_form_is_one_sentence(content: object, offline: Pa
 
 
 def test_the_bill_of_materials_lists_packages_and_jars_with_checksums_and_licences() -> None:
-    body = sbom(inventory(("spark",)))
+    body = sbom(inventory(("spark",)), ())
     assert (body["bomFormat"], body["specVersion"]) == ("CycloneDX", "1.6")
     purls = [component["purl"] for component in body["components"]]
     assert len(purls) == len(set(purls))
@@ -151,4 +151,4 @@ def test_the_bill_of_materials_lists_packages_and_jars_with_checksums_and_licenc
     api = next(c for c in body["components"] if c["name"] == "connect-api")
     assert api["licenses"] and len(api["hashes"][0]["content"]) == 64
     assert [c["name"] for c in body["components"] if c["purl"].startswith("pkg:pypi/") and "licenses" not in c] == []
-    assert sbom(inventory(("spark",))) == body
+    assert sbom(inventory(("spark",)), ()) == body

@@ -57,11 +57,14 @@ class Jar:
     version: str
     sha256: str
     licenses: tuple[str, ...] = ()
+    classifier: str = ""
+    """Maven's classifier, as of a jar with native code."""
 
     @property
     def purl(self) -> str:
         """The package URL of the jar."""
-        return f"pkg:maven/{self.group}/{self.name}@{self.version}" if self.group else f"pkg:generic/{self.name}@{self.version}"
+        url = f"pkg:maven/{self.group}/{self.name}@{self.version}" if self.group else f"pkg:generic/{self.name}@{self.version}"
+        return f"{url}?classifier={self.classifier}" if self.classifier else url
 
 
 def inventory(confs: Iterable[Conf]) -> list[Jar]:

@@ -16,5 +16,6 @@ def sbom(
     """Print the software bill of materials (CycloneDX 1.6, JSON): Python packages and jars with licences, jars with checksums."""
     from headrace import sbom as materials
     from headrace.jvm.inventory import EVERYTHING, RUNTIME, inventory
+    from headrace.jvm.wheel_jars import wheel_jars
 
-    typer.echo(json.dumps(materials.sbom(inventory(EVERYTHING if everything else RUNTIME)), indent=1))
+    typer.echo(json.dumps(materials.sbom(inventory(EVERYTHING if everything else RUNTIME), wheel_jars()), indent=1))
