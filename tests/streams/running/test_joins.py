@@ -96,22 +96,39 @@ def test_tables_give_the_rows_that_both_have(drive, kind):
     left, right = builder.table("left", STRINGS), builder.table("right", STRINGS)
     join = {"inner": left.join, "left": left.left_join, "outer": left.outer_join}[kind]
     join(right, both, Materialized.as_("store")).to_stream().to("out")
-    state, rows = {}, ({}, {})
+    state, rows, expected = {}, ({}, {}), {}
     with drive(builder) as driver:
         for left_batch, right_batch in zip(batches(7), batches(57), strict=True):
             _feed_both(driver, left_batch, right_batch)
-            for side, batch in enumerate((left_batch, right_batch)):
-                rows[side].update({k: v for k, v, _ in batch if k is not None})
-            for r in _out(driver):
-                state[r.key] = r.value
-            expected = {}
-            for key in rows[0] | rows[1]:
-                one, other = rows[0].get(key), rows[1].get(key)
-                wanted = {"inner": one and other, "left": one, "outer": one or other}[kind]
-                if wanted:
-                    expected[key] = f"{one}-{other}"
-            assert {k: v for k, v in state.items() if v is not None} == expected
-            assert dict(driver.store("store").all()) == expected
+            for side, (key, value, time) in reference.merged(left_batch, right_batch):
+                if key is None:
+                    continue
+                rows[side][key] = value, time
+                (one, _), (other, _) = rows[0].get(key, (None, 0)), rows[1].get(key, (None, 0))
+                expected.pop(key, None)
+                if {"inner": one and other, "left": one, "outer": one or other}[kind]:
+                    there = [row[1] for row in (rows[0].get(key), rows[1].get(key)) if row and row[0]]
+                    expected[key] = f"{one}-{other}", max(time, *there)
+            state |= {r.key: (r.value, r.timestamp) for r in _out(driver)}
+            assert {k: row for k, row in state.items() if row[0] is not None} == expected
+            assert dict(driver.store("store").all()) == {k: value for k, (value, _) in expected.items()}
+
+
+def test_the_time_of_a_row_of_two_tables_is_not_that_of_a_row_that_is_gone(drive):
+    """In one batch as in two; the first record of each batch is ahead, so that the right table's record comes first."""
+    builder = StreamsBuilder()
+    left, right = builder.table("left", STRINGS), builder.table("right", STRINGS)
+    left.left_join(right, both).to_stream().to("left_joined")
+    left.outer_join(right, both).to_stream().to("outer_joined")
+    left.join(right, both).to_stream().to("joined")
+    with drive(builder) as driver:
+        names = ("left_joined", "outer_joined", "joined")
+        out = {name: driver.create_output_topic(name, Serdes.string(), Serdes.string()) for name in names}
+        _feed_both(driver, [("a", "x", 10)], [("a", "r", 20)])
+        assert {name: topic.read_records()[-1].timestamp for name, topic in out.items()} == dict.fromkeys(names, 20)
+        _feed_both(driver, [("other", None, 150), ("a", "y", 50)], [("a", None, 100)])
+        found = {name: [(r.value, r.timestamp) for r in topic.read_records() if r.key == "a"] for name, topic in out.items()}
+        assert found == {"left_joined": [("y-None", 50)], "outer_joined": [("y-None", 50)], "joined": [(None, 100)]}
 
 
 @pytest.mark.parametrize("kind", ["inner", "left", "outer"])

@@ -71,7 +71,22 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
     def after(side: str) -> Column:
         return F.when(F.col(side).isNotNull(), F.col(f"{side}.new")).otherwise(F.col(f"{side}v"))
 
-    time = F.greatest(F.coalesce("l.t", "lt"), F.coalesce("r.t", "rt"))
+    def by(mine: str, theirs: str) -> Column:
+        """The time of the result of a record of one side: of rows that are gone the time does not count."""
+        stands = F.coalesce(F.col(f"{theirs}.t"), F.col(f"{theirs}t"))
+        return F.greatest(F.col(f"{mine}.t"), F.when(after(theirs).isNotNull(), stands))
+
+    def before(mine: str, theirs: str) -> Column:
+        """The same, of a record that the last one of the other side has come after."""
+        return F.greatest(F.col(f"{mine}.t"), F.when(F.col(f"{theirs}v").isNotNull(), F.col(f"{theirs}t")))
+
+    # A record that meets no row of the other side gives nothing in an inner join, nor one of the right side in a left join.
+    left_gives = after("r").isNotNull() if operation.kind is JoinKind.INNER else F.lit(True)
+    right_gives = F.lit(True) if operation.kind is JoinKind.OUTER else after("l").isNotNull()
+    left_is_last = F.col("l").isNotNull() & (F.col("r").isNull() | (F.col("l.o") > F.col("r.o")))
+    left_time = F.when(left_gives, by("l", "r")).otherwise(before("r", "l"))
+    right_time = F.when(right_gives, by("r", "l")).otherwise(before("l", "r"))
+    time = F.when(left_is_last, left_time).otherwise(right_time)
     old = _rows(node, operation, F.col("lv"), F.col("rv"))
     new = _rows(node, operation, after("l"), after("r"))
     place = F.greatest("l.o", "r.o")
@@ -82,7 +97,8 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
         looked_up = left.lookup(lookup_keys).withColumnsRenamed({"sv": "__lv", "st": "__lt"})
         looked_up = right.lookup(looked_up).withColumnsRenamed({"sv": "__rv", "st": "__rt"})
         value = _rows(node, operation, F.col("__lv"), F.col("__rv"))
-        looked_up = looked_up.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest("__lt", "__rt"))})
+        there = [F.when(F.col(f"__{side}v").isNotNull(), F.col(f"__{side}t")) for side in ("l", "r")]
+        looked_up = looked_up.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest(*there))})
         return looked_up.drop("__lv", "__lt", "__rv", "__rt")
 
     versions = None
