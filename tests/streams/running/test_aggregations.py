@@ -395,6 +395,19 @@ def test_groups_of_a_table_lose_old_values_before_they_get_new_ones(drive):
         assert {r.key: r.value for r in _out(driver)} == {"x": "", "y": "cb"}
 
 
+def test_a_mapped_table_passes_on_deletions_of_rows_that_were_not_there_and_a_filtered_one_does_not(drive):
+    builder = StreamsBuilder()
+    counts = _grouped(builder).count()
+    counts.map_values(lambda n: F.when(n > 1, F.concat(F.lit("n"), n))).to_stream().to("mapped")
+    counts.filter(lambda k, n: n > 1).map_values(lambda n: F.concat(F.lit("n"), n)).to_stream().to("filtered")
+    with drive(builder) as driver:
+        out = [driver.create_output_topic(name, Serdes.string(), Serdes.string()) for name in ("mapped", "filtered")]
+        feed(driver, "in", [("a", "x", 1)])
+        assert [topic.read_key_values() for topic in out] == [[("a", None)], []]
+        feed(driver, "in", [("a", "x", 2)])
+        assert [topic.read_key_values() for topic in out] == [[("a", "n2")], [("a", "n2")]]
+
+
 def test_values_that_spark_cannot_sort_are_aggregated_in_their_order_too(drive):
     builder, variants = StreamsBuilder(), Consumed.with_(Serdes.string(), Serdes.json())
     stream = builder.stream("in", variants).group_by_key()

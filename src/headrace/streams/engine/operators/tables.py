@@ -72,11 +72,11 @@ def filter_table(context: Context, node: str, operation: TableFilter, changes: C
         true = F.coalesce(column(apply(operation.predicate, node, F.col("k"), value)), F.lit(False))
         return F.when(value.isNotNull() & (~true if operation.negate else true), value)
 
-    return _derived(context, node, operation.store, changes, filtered)
+    return _derived(context, node, operation.store, changes, filtered, drops_no_rows=True)
 
 
 def map_table(context: Context, node: str, operation: TableMapValues, changes: Changes) -> Changes:
-    """A new value per row."""
+    """A new value per row. Also a deletion of a row that was not there is passed on, as in Kafka Streams."""
 
     def mapped(value: Column) -> Column:
         return F.when(value.isNotNull(), column(keyed(operation.mapper, node, F.col("k"), value)))
@@ -163,11 +163,15 @@ def materialize(context: Context, store: str, changes: Changes) -> Changes:
     return Changes(updates.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
 
 
-def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:
+def _derived(
+    context: Context, node: str, store: str | None, changes: Changes, of: Mapped, *, drops_no_rows: bool = False
+) -> Changes:
+    """drops_no_rows: whether a change from no row to none is left out, where the old row is known."""
+
     def frame() -> DataFrame:
         both = [of(F.col(name)).alias(name) for name in ("old", "new")]
         rows = changes.frame.select("p", "k", *both, "t", "o")
-        return rows.where("old is not null or new is not null") if changes.has_old else rows
+        return rows.where("old is not null or new is not null") if changes.has_old and drops_no_rows else rows
 
     def lookup(lookup_keys: DataFrame) -> DataFrame:
         assert changes.lookup is not None
