@@ -44,6 +44,7 @@ public final class JsonRead {
         }
     };
     private static final double EXACT = 9007199254740992.0; // up to here a double has all integers
+    private static final int SURE_LENGTH = 16; // of a number whose text is no longer, a double has all digits
     private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
 
     private JsonRead() {
@@ -232,7 +233,8 @@ public final class JsonRead {
                 kind = FRACTION;
                 double number = parser.getDoubleValue();
                 number = signed ? number : number + 0.0; // JsonConverter reads decimals, which have no negative zero
-                row[at + 1] = Long.valueOf(Math.abs(number) < EXACT ? (long) number : integral(parser.getDecimalValue()));
+                boolean rounded = number == Math.rint(number) && parser.getTextLength() > SURE_LENGTH; // perhaps up to an integer
+                row[at + 1] = Long.valueOf(Math.abs(number) < EXACT && !rounded ? (long) number : integral(parser.getDecimalValue()));
                 row[at + 2] = Double.valueOf(number);
             } else if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {
                 kind = BOOLEAN;
