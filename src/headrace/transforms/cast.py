@@ -17,7 +17,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.record import ConnectRecord, copy_struct, members, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import NEVER, Sql, all_of, lit
-from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
+from headrace.values.value import COPIED, Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
 """The target types of a cast."""
@@ -123,7 +123,7 @@ class Cast(PartTransformation):
                 continue
             cast = mapped(opened.get(name), lambda when, typed, kind=kind: casting.cast(context, when, typed, kind))
             opened = opened.with_field(name, or_null(cast))
-        return opened
+        return replace(opened, capacity=COPIED)
 
     def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         assert opened.schema

@@ -14,7 +14,7 @@ from headrace.values.kinds import of_schema
 from headrace.values.record import ConnectRecord, copy_struct, members, nulls, struct
 from headrace.values.schema import TIMESTAMP, UNNAMED, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
-from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
+from headrace.values.value import DEFAULT_CAPACITY, Case, OpenStruct, TypedValue, always, choose, combined
 
 _OPTIONALITY = "Suffix with <code>!</code> to make this a required field, or <code>?</code> to keep it optional (the default)."
 
@@ -92,7 +92,11 @@ class InsertField(PartTransformation):
             if self.offset_field and record.offset is None:
                 message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"
                 context.fail(when, lit(message))
-            changed = opened if opened.schema is None else copy_struct(opened, self.replace_null_with_default)
+            changed = (
+                replace(opened, capacity=DEFAULT_CAPACITY)  # as a copy that gets more members has it in the end
+                if opened.schema is None
+                else copy_struct(opened, self.replace_null_with_default)
+            )
             for spec, schema, sql in self._insertions(record):
                 if opened.schema is None:
                     changed = _set_unless_null(changed, spec.name, TypedValue(schema.type, sql))

@@ -17,7 +17,7 @@ from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
 from headrace.values.record import ConnectRecord, copy_struct, members, struct
 from headrace.values.sql import Sql, all_of, case, lit
-from headrace.values.value import Case, TypedValue, combined, mapped, or_null
+from headrace.values.value import COPIED, Case, TypedValue, combined, mapped, or_null
 
 
 @key_and_value("org.apache.kafka.connect.transforms.MaskField")
@@ -56,7 +56,11 @@ class MaskField(PartTransformation):
         """Mask the fields; null stays null."""
         context, cases = record.context, []
         for when, _, opened in members(context, getattr(record, self.target), "mask fields", null_passes=False):
-            changed = opened if opened.schema is None else copy_struct(opened, self.replace_null_with_default, keep_schema=True)
+            changed = (
+                replace(opened, capacity=COPIED)
+                if opened.schema is None
+                else copy_struct(opened, self.replace_null_with_default, keep_schema=True)
+            )
             with context.where(when):
                 for name in self.fields:
                     if opened.schema is None:

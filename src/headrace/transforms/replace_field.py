@@ -10,11 +10,11 @@ from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
-from headrace.values.java_hash import hash_order
+from headrace.values.java_hash import hash_order, order_is_fixed
 from headrace.values.record import copy_struct, members, nulls, struct
 from headrace.values.schema import SchemaBuilderError
-from headrace.values.sql import lit
-from headrace.values.value import Case, OpenStruct, Value, choose, combined, present
+from headrace.values.sql import NEVER, Sql, all_of, call, case, lit, negated
+from headrace.values.value import SIZED, Case, OpenStruct, Value, choose, combined, present
 
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
@@ -91,11 +91,11 @@ class ReplaceField(PartTransformation):
         cases = [*nulls(value)]
         for when, _, opened in members(context, value, "field replacement", null_passes=True):
             with context.where(when):
-                changed = self._map(opened) if opened.schema is None else self._struct(context, opened)
+                changed = self._map(context, opened) if opened.schema is None else self._struct(context, opened)
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _map(self, opened: OpenStruct) -> OpenStruct:
+    def _map(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         included = tuple(sorted(self.include - self.exclude))
         changed = opened.only(included) if self.include else opened.without(tuple(sorted(self.exclude)))
         renames = {
@@ -103,13 +103,9 @@ class ReplaceField(PartTransformation):
         }
         renamed = changed.without(tuple(renames))
         for new in dict.fromkeys(renames.values()):
-            value: Value = ()
-            # Of several fields that get one name, Connect keeps the last in the order of its HashMap.
-            for name in hash_order(name for name in (*renames, new) if renames.get(name, name) == new):
-                member = changed.get(name)
-                value = choose(present(member), member, value)
-            renamed = renamed.with_field(new, value)
-        return renamed
+            candidates = {name: changed.get(name) for name in (*renames, new) if renames.get(name, name) == new}
+            renamed = renamed.with_field(new, _last(context, opened, candidates))
+        return replace(renamed, capacity=SIZED)
 
     def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         assert opened.schema
@@ -128,3 +124,31 @@ class ReplaceField(PartTransformation):
             if originals.get(name, name) not in opened.fields:
                 context.fail(None, lit(f"{originals[name]} is not a valid field name"))
         return OpenStruct(fields, schema=opened.schema.with_fields({}))
+
+
+def _last(context: CompileContext, opened: OpenStruct, candidates: dict[str, Value]) -> Value:
+    """Of several members that get one name, the last in the order of the HashMap that Connect has for the map."""
+    order = [name for name in hash_order(candidates) if candidates[name]]
+    conditions = [present(candidates[name]) for name in order]
+    last = None
+    if len(order) > 1 and not order_is_fixed(order):  # it depends on how many members the record has
+        there = [f"int({condition or 'true'})" for condition in conditions]
+        several = all_of(*conditions) if len(order) == 2 else f"({' + '.join(there)} > 1)"
+        last = context.scope.bind(f"coalesce({case([(several, _last_in_hash_map(opened, order))])}, -1L)")
+    value: Value = ()
+    for i, name in enumerate(order):
+        earlier = f"({last} IN ({', '.join(f'{j}L' for j in range(i))}))" if last and i else NEVER
+        value = choose(all_of(conditions[i], negated(earlier)), candidates[name], value)
+    return value
+
+
+def _last_in_hash_map(opened: OpenStruct, names: list[str]) -> Sql:
+    """The index of the name that comes last in the map's HashMap."""
+    text = lit("{}")
+    if opened.untouched is not None:
+        text = case([(opened.untouched_when, opened.untouched.field("s"))], text)
+    changed = "".join(f"\0{name}" for name in opened.fields)
+    there = [case([(present(member), lit(f"\0{name}"))]) for name, member in opened.fields.items() if member]
+    joined = call("concat_ws", lit(""), *there) if there else lit("")
+    wanted = "".join(f"\0{name}" for name in names)
+    return call("headrace_json_last", text, lit(changed), joined, lit(wanted), str(opened.capacity))

@@ -16,7 +16,7 @@ from headrace.values.compile_context import DATA, CompileContext
 from headrace.values.record import ConnectRecord, copy_struct, members, nulls, struct
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 from headrace.values.sql import Sql, all_of, call, case, lit
-from headrace.values.value import Case, TypedValue, combined, mapped, or_null
+from headrace.values.value import COPIED, Case, TypedValue, combined, mapped, or_null
 
 
 def _or_none(text: str) -> str | None:
@@ -105,7 +105,7 @@ class TimestampConverter(PartTransformation):
         for when, _, opened in members(context, value, "converting timestamp formats", null_passes=True):
             with context.where(when):
                 if opened.schema is None:
-                    changed = opened.with_field(
+                    changed = replace(opened, capacity=COPIED).with_field(
                         self.field, or_null(mapped(opened.get(self.field), partial(self._converted, context)))
                     )
                 else:

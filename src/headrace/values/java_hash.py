@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+_MOST_BITS = 17
+"""Of the number of slots of a record's HashMap."""
+
 
 def java_hash(text: str) -> int:
     """`String.hashCode()` as an unsigned number."""
@@ -23,6 +26,12 @@ def hash_order(texts: Iterable[str], *, copied: bool = False) -> list[str]:
     return [distinct[i] for i in slot_order([java_hash(text) for text in distinct], copied=copied)]
 
 
+def order_is_fixed(texts: Sequence[str]) -> bool:
+    """Whether distinct texts that have this order in a HashMap of 16 slots have it in each other one."""
+    hashes = [java_hash(text) for text in texts]
+    return all(_by_slot(hashes, 1 << bits) == list(range(len(texts))) for bits in range(2, _MOST_BITS))
+
+
 def slot_order(hashes: Sequence[int], *, copied: bool = False) -> list[int]:
     """The places of distinct elements with these hashes in the iteration order of `hash_order`."""
     size = 16
@@ -31,6 +40,10 @@ def slot_order(hashes: Sequence[int], *, copied: bool = False) -> list[int]:
             size *= 2
     while len(hashes) > size * 0.75:
         size *= 2
+    return _by_slot(hashes, size)
+
+
+def _by_slot(hashes: Sequence[int], size: int) -> list[int]:
     slots = [(number ^ (number >> 16)) & (size - 1) for number in hashes]
     return sorted(range(len(hashes)), key=slots.__getitem__)
 

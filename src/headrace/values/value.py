@@ -15,6 +15,8 @@ from headrace.values.sql import NEVER, Sql, all_of, any_of, call, case, kind_in,
 _MOST_ALTERNATIVES = 128
 DEFAULT_CAPACITY = 16
 """Of Java's HashMap."""
+COPIED, SIZED = 0, -1
+"""Instead of a capacity: that of `new HashMap<>(map)`, and of `new HashMap<>(map.size())`."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,9 @@ class OpenStruct:
     schema: Schema | None = None
     """Of a struct: its name, version, doc and so on; its `fields` are not used."""
     capacity: int = DEFAULT_CAPACITY
-    """Of a map: the capacity with which Connect makes its HashMap. It decides the order of the members in Java's `toString`."""
+    """Of a map: the capacity with which Connect makes its HashMap. It decides the order of the members: in Java's `toString`,
+    and of which of two members that get one name the value is kept.
+    """
 
     def get(self, name: str) -> Value:
         """The member's alternatives; empty if it is absent."""

@@ -46,6 +46,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_json_quote", JsonText.class, "quote", text);
         define(target, "headrace_json_hashed", JsonText.class, "hashed", text);
         define(target, "headrace_json_flat", JsonText.class, "flat", text);
+        define(target, "headrace_json_last", JsonText.class, "last", number);
         define(target, "headrace_java_text", JsonText.class, "javaText", text);
         define(target, "headrace_java_text_of", JavaText.class, "of", text);
         define(target, "headrace_json_long", JsonCast.class, "toLong", number);

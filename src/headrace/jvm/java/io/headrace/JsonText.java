@@ -9,8 +9,11 @@ import java.io.IOException;
 import java.nio.charset.Charset;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -94,8 +97,51 @@ public final class JsonText {
         return UTF8String.fromString(text.append('}').toString());
     }
 
+    /**
+     * Which of some members of an object comes last in the HashMap that Kafka Connect has for it.
+     *
+     * @param changed names of members that the object has, or has not, whatever the text says; @param there those of them that it has;
+     *     @param names those of which to find the last, like all names here each after a character 0
+     * @return its index in names; null if the object has none of them
+     */
+    public static Long last(UTF8String json, UTF8String changed, UTF8String there, UTF8String names, int capacity) throws IOException {
+        List others = split(changed);
+        List own = new ArrayList();
+        JsonParser parser = JsonRead.FACTORY.createParser(json.getBytes());
+        parser.nextToken();
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+            if (!others.contains(parser.currentName())) {
+                own.add(parser.currentName());
+            }
+            parser.nextToken();
+            parser.skipChildren();
+        }
+        own.addAll(split(there));
+        HashMap map = map(capacity, new HashSet(own).size());
+        for (int i = 0; i < own.size(); i++) {
+            map.put(own.get(i), Boolean.TRUE);
+        }
+        List wanted = split(names);
+        Long last = null;
+        Object[] inOrder = map.keySet().toArray();
+        for (int i = 0; i < inOrder.length; i++) {
+            int index = wanted.indexOf(inOrder[i]);
+            last = index < 0 ? last : Long.valueOf(index);
+        }
+        return last;
+    }
+
+    private static List split(UTF8String names) {
+        return names.numBytes() == 0 ? new ArrayList() : Arrays.asList(names.toString().substring(1).split("\0", -1));
+    }
+
+    /** A map for so many members. @param capacity that of a new one; 0: of a copy of another; below 0: of one made for so many */
+    private static HashMap map(int capacity, int members) {
+        return new HashMap(capacity > 0 ? capacity : capacity < 0 ? members : members == 0 ? DEFAULT_CAPACITY : (int) (members / 0.75f + 1.0f));
+    }
+
     /** What Java's toString gives for the lists and maps that Kafka Connect makes of this JSON.
-     *  @param capacity with which the HashMap of a map was made */
+     *  @param capacity with which the HashMap of a map was made, as in {@link #map} */
     public static UTF8String javaText(UTF8String json, int capacity) throws IOException {
         return UTF8String.fromString(String.valueOf(plain(MAPPER.readValue(json.toString(), Object.class), capacity)));
     }
@@ -106,8 +152,8 @@ public final class JsonText {
 
     private static Object plain(Object value, int capacity) {
         if (value instanceof Map) {
-            HashMap unordered = new HashMap(capacity);
             Object[] entries = ((Map) value).entrySet().toArray();
+            HashMap unordered = map(capacity, entries.length);
             for (int i = 0; i < entries.length; i++) {
                 unordered.put(((Map.Entry) entries[i]).getKey(), plain(((Map.Entry) entries[i]).getValue()));
             }
