@@ -115,6 +115,8 @@ MAP = '{"type":"map","keys":{"type":%s},"values":{"type":"int8"},"default":%%s}'
     ('{"type":"bytes","default":"$"}', "Invalid bytes field"),
     (f'{{"type":"int32","name":"{DATE}","default":"x"}}',
      "Invalid type for Date, underlying representation should be integer but was STRING"),
+    (f'{{"type":"int64","name":"{DATE}","default":3000000000}}',
+     "Invalid type for Date, underlying representation should be integer but was NUMBER"),
     (f'{{"type":"int32","name":"{TIME}","default":-5}}',
      "Time values must use number of milliseconds greater than 0 and less than 86400000"),
     (f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"x"}},"default":"MDk="}}', "Invalid bytes for Decimal field"),
@@ -197,6 +199,8 @@ def test_the_default_of_a_decimal_is_a_number_with_all_its_digits():
     assert with_numbers(schema).text().endswith('"default":12345678901234567.89,"parameters":{"scale":"2"}}')
 
 
+    (f'{{"type":"int32","name":"{TIMESTAMP}","default":1700000000123}}', 1700000000123),
+    (f'{{"type":"int64","name":"{TIMESTAMP}","default":12345678901234567890}}', -6101065172474983726),
 @pytest.mark.parametrize(("text", "written"), [
     ('{"type":"double","default":1e400}', '"Infinity"'),
     ('{"type":"float","default":-1e39}', '"-Infinity"'),

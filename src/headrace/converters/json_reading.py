@@ -8,7 +8,7 @@ from dataclasses import replace
 from headrace.errors import ConnectError
 from headrace.values.compile_context import CompileContext
 from headrace.values.payload import node_type, payload, struct_fields
-from headrace.values.schema import Schema
+from headrace.values.schema import DECIMAL, Schema
 from headrace.values.schema_parsing import parse
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
@@ -75,7 +75,7 @@ def _by_schema(
     if not bare:
         context.fail(f"({reader.field('error')} <=> 'trailing text')", lit(_NO_ENVELOPE))
     _check(context, reader)
-    if schema.type != "struct":
+    if schema.type != "struct" or schema.logical:
         return payload(context, reader, "", schema, trusted, defaults=replace_null)
     return _struct(context, reader, schema, replace_null, trusted)
 
@@ -108,4 +108,4 @@ def _check(context: CompileContext, reader: JsonReader) -> None:
 
 
 def _has_decimals(schema: Schema) -> bool:
-    return any(s.logical and s.type == "bytes" for s in (schema, *schema.fields.values()))
+    return any(s.logical == DECIMAL for s in (schema, *schema.fields.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.schema import DATE, DECIMAL, TIME, Schema
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, all_of, call, case, kind_in, lit
 from headrace.values.value import Case, TypedValue, Value, always, constant
@@ -91,9 +91,10 @@ def _logical(context: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, 
             context.fail(all_of(_is(k, 5), no_number), lit("Invalid bytes for Decimal field"))
         return case([(_is(k, 5), call("headrace_decimal_read", f"headrace_base64({s})", str(schema.scale)))], s)
     name = schema.name.rpartition(".")[2] if schema.name else ""
-    fits = f"({_is(k, 3)} AND {n} BETWEEN -2147483648L AND 2147483647L)" if schema.type == "int32" else _is(k, 3, 8)
+    # Kafka goes by the name alone, whatever the type
+    fits = _is(k, 3, 8) if schema.logical == TIMESTAMP else f"({_is(k, 3)} AND {n} BETWEEN -2147483648L AND 2147483647L)"
     if not trusted:
-        kind = "integer" if schema.type == "int32" else "integral"
+        kind = "integral" if schema.logical == TIMESTAMP else "integer"
         why = lit(f"Invalid type for {name}, underlying representation should be {kind} but was ")
         context.fail(f"(NOT {null} AND NOT {fits})", call("concat", why, node))
     if schema.logical == TIME and not trusted:

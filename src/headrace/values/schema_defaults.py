@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.errors import DataError
 from headrace.values.java_hash import long_hash, slot_order
-from headrace.values.schema import DECIMAL, TIME, Schema, SchemaBuilderError, nearest_float32
+from headrace.values.schema import DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, nearest_float32
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
@@ -30,8 +30,7 @@ def _converted(schema: Schema, value: Any) -> Any:
     if schema.logical:
         return _logical_default(schema, value, is_number)
     if schema.type in _BITS:
-        bits = _BITS[schema.type]
-        return (_whole(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
+        return wrapped(_whole(value), _BITS[schema.type]) if is_number else 0
     if schema.type in ("float32", "float64"):
         number = float(value) if is_number else 0.0
         return nearest_float32(number) if schema.type == "float32" else number
@@ -105,6 +104,11 @@ def _with_floats(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
+def wrapped(number: int, bits: int) -> int:
+    """The low bits, as a Java cast keeps them."""
+    return (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+
 def _whole(number: int | Decimal) -> int:
     """The integral part, or another number with the same low 64 bits: 1e999999999 is not written out."""
     return int(number) if isinstance(number, int) or number.adjusted() < 400 else 0
@@ -135,12 +139,12 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
         if isinstance(value, str) and (schema.scale_problem or not value):
             raise DataError("Invalid bytes for Decimal field")
         return value if isinstance(value, str) else _decimal_default(schema, value)
-    if not is_number or isinstance(value, Decimal) or (schema.type == "int32" and not -(2**31) <= value < 2**31):
-        kind = "integer" if schema.type == "int32" else "integral"
+    if not is_number or isinstance(value, Decimal) or (schema.logical != TIMESTAMP and value != wrapped(value, 32)):
+        kind = "integral" if schema.logical == TIMESTAMP else "integer"
         raise DataError(f"Invalid type for {name}, underlying representation should be {kind} but was {_node(value)}")
     if schema.logical == TIME and not 0 <= value <= 86_400_000:
         raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
-    return value
+    return wrapped(value, 64)
 
 
 def _decimal_default(schema: Schema, number: int | Decimal) -> Any:
