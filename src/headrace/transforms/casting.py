@@ -165,6 +165,10 @@ def _default(schema: Schema, target: str) -> Any:
     if target == "boolean":
         return value.lower() == "true" if isinstance(value, str) else _java_long(value, 64) != 0
     if target in ("float32", "float64"):
+        if isinstance(value, str):  # Java's rules for texts, which are not Python's
+            value = _evaluated(call("headrace_parse_float" if target == "float32" else "headrace_parse_double", lit(value)))
+            if value is None:
+                raise ValueError(schema.default)
         return nearest_float32(float(value)) if target == "float32" else float(value)
     bits = kinds.BITS[target]
     number = int(value) if isinstance(value, str) else _java_long(value, bits)
