@@ -36,7 +36,7 @@ class _Number(Converter):
         elif self.kind in kinds.INTEGERS:
             sql = call("headrace_bytes_long", source)
         else:
-            sql = f"float(headrace_bytes_double({source}))" if self.kind == "float32" else call("headrace_bytes_double", source)
+            sql = call("headrace_bytes_float" if self.kind == "float32" else "headrace_bytes_double", source)
         return always(TypedValue(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
 
     def write(self, context: CompileContext, value: Value) -> Sql:
@@ -91,6 +91,8 @@ def _bytes(typed: TypedValue, kind: str) -> Sql:
     if kind in kinds.INTEGERS:
         number = call("headrace_decimal_long", typed.sql) if typed.kind == "huge" else typed.sql
         return call("headrace_long_bytes", number, str(_WIDTHS[kind]))
+    if kind == "float32":
+        return call("headrace_float_bytes", f"float({typed.sql})")
     return call("headrace_double_bytes", f"double({typed.sql})", str(_WIDTHS[kind]))
 
 

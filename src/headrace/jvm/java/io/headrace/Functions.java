@@ -79,6 +79,8 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_bytes_long", Numbers.class, "bytesLong", number);
         define(target, "headrace_long_bytes", Numbers.class, "longBytes", DataTypes.BinaryType);
         define(target, "headrace_bytes_double", Numbers.class, "bytesDouble", DataTypes.DoubleType);
+        define(target, "headrace_bytes_float", Numbers.class, "bytesFloat", DataTypes.FloatType);
+        define(target, "headrace_float_bytes", Numbers.class, "floatBytes", DataTypes.BinaryType);
         define(target, "headrace_double_bytes", Numbers.class, "doubleBytes", DataTypes.BinaryType);
         define(target, "headrace_double_long", Numbers.class, "doubleLong", number);
         define(target, "headrace_encode", JsonText.class, "encode", DataTypes.BinaryType);

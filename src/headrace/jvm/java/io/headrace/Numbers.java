@@ -89,8 +89,17 @@ public final class Numbers {
         return bytes.length == 4 ? (double) Float.intBitsToFloat((int) bits) : Double.longBitsToDouble(bits);
     }
 
+    /** The same of 4 bytes as a float: by way of a double a signaling NaN would become a quiet one. */
+    public static float bytesFloat(byte[] bytes) {
+        return Float.intBitsToFloat((int) bytesLong(bytes));
+    }
+
+    public static byte[] floatBytes(float number) {
+        return longBytes((long) Float.floatToRawIntBits(number), 4);
+    }
+
     public static byte[] doubleBytes(double number, int width) {
-        return longBytes(width == 4 ? (long) Float.floatToIntBits((float) number) : Double.doubleToLongBits(number), width);
+        return longBytes(width == 4 ? (long) Float.floatToRawIntBits((float) number) : Double.doubleToLongBits(number), width);
     }
 
     /** Java's cast to an integer of 32 or 64 bits: towards zero, the nearest one for what is out of range. */
