@@ -228,6 +228,14 @@ def test_a_field_is_added_once():
     ({"scale": "+2"}, 2, None),
     ({"scale": "-2147483648"}, -(2**31), None),
     ({"scale": "x"}, 0, "Invalid scale parameter found in Decimal schema: "),
+def test_structs_with_fields_in_another_order_have_another_schema():
+    a, b = Schema("int8"), Schema("string")
+    assert Schema("array", items=Schema("struct", fields={"a": a, "b": b})) != Schema(
+        "array", items=Schema("struct", fields={"b": b, "a": a})
+    )
+    assert Schema("struct", fields={"a": a, "b": b}).same_but(optional=True) == Schema("struct", True, fields={"a": a, "b": b})
+
+
     ({"scale": "1_0"}, 0, "Invalid scale parameter found in Decimal schema: "),
     ({"scale": "2147483648"}, 0, "Invalid scale parameter found in Decimal schema: "),
     ({"precision": "5"}, 0, "Invalid Decimal schema: scale parameter not found."),

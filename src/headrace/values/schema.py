@@ -48,8 +48,9 @@ class Schema:
     parameters: Mapping[str, str] | None = field(default=None, hash=False)
     default: Any = field(default=None, hash=False)
     """In the JSON form of the payload, None for none."""
-    fields: Mapping[str, Schema] = field(default_factory=dict, hash=False)
-    """Of a struct, by name and in order."""
+    fields: Mapping[str, Schema] = field(default_factory=dict, compare=False)
+    """Of a struct, by name and in order: schemas with another order are not equal."""
+    _in_order: tuple[tuple[str, Schema], ...] = field(init=False, repr=False, hash=False)
     items: Schema | None = None
     """Of an array."""
     keys: Schema | None = None
@@ -57,6 +58,10 @@ class Schema:
     """`keys`, `values`: of a map."""
     levels_up: int = 0
     """Of a reference to an enclosing struct, whose fields it has: how many structs further out that one is. 0: no reference."""
+
+    def __post_init__(self) -> None:
+        """Keep the fields as what is compared: mappings are equal in any order."""
+        object.__setattr__(self, "_in_order", tuple(self.fields.items()))
 
     @cached_property
     def is_recursive(self) -> bool:
