@@ -41,6 +41,7 @@ def written(schema):
     return st.one_of([usual] * 8 + [st.just("null"), ODD])
 
 
+SCHEMA_OF_TEXTS = '{"type":"array","items":{"type":"string"}}'
 CASES = SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema.text()), written(schema), st.sampled_from(["", "d", "n", "nd"])))
 
 
@@ -52,3 +53,11 @@ def test_a_text_that_is_not_parsed_is_what_parsing_would_give(spark, cases):
     normal, parsed = (f"headrace_json_normal({text}, schema, mode)" for text in ("text", "concat(' ', text)"))
     for row in frame.selectExpr("schema", "text", "mode", f"{normal} AS normal", f"{parsed} AS parsed").collect():
         assert row["normal"]["value"] == row["parsed"]["value"], row
+
+
+def test_half_of_a_surrogate_pair_is_refused_and_never_a_question_mark(spark):
+    texts = ", ".join(
+        f"headrace_json_normal({lit(text)}, {lit(SCHEMA_OF_TEXTS)}, '')" for text in (r'["x\ud800y"]', r'["\ud83d\ude42"]')
+    )
+    half, whole = spark.sql(f"SELECT inline(array({texts}))").collect()
+    assert tuple(half) == (None, "Incomplete surrogate pair in a string") and whole["value"] == '["🙂"]'

@@ -71,7 +71,11 @@ public final class JsonNormal {
                 return new GenericInternalRow(row);
             }
             JsonNode value = normal.convert(wanted.schema, (normal.numeric ? DOUBLES : MAPPER).readTree(json.toString()));
-            row[0] = UTF8String.fromString(value.toString());
+            String text = value.toString();
+            if (!Utf8.isWhole(text)) { // it would become a question mark
+                throw new Refused(JsonRead.HALF);
+            }
+            row[0] = UTF8String.fromString(text);
         } catch (Refused e) {
             row[1] = UTF8String.fromString(e.getMessage());
         } catch (IOException e) {

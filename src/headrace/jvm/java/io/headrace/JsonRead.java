@@ -34,6 +34,7 @@ public final class JsonRead {
     public static final byte MAP = 7;
     public static final byte HUGE = 8;
 
+    static final String HALF = "Incomplete surrogate pair in a string";
     static final JsonFactory FACTORY = new JsonFactory();
     private static final Byte NOTHING = Byte.valueOf(ABSENT);
     private static final Long NO_INTEGER = Long.valueOf(0L);
@@ -271,14 +272,8 @@ public final class JsonRead {
 
         /** The text, unless it has half of a surrogate pair, which no UTF-8 can express. */
         private String whole(String text) throws IOException {
-            for (int i = 0; i < text.length(); i++) {
-                char c = text.charAt(i);
-                if (c >= 0xd800 && c <= 0xdfff) {
-                    if (c >= 0xdc00 || i + 1 == text.length() || !Character.isLowSurrogate(text.charAt(i + 1))) {
-                        throw new IOException("Incomplete surrogate pair in a string");
-                    }
-                    i++;
-                }
+            if (!Utf8.isWhole(text)) {
+                throw new IOException(HALF);
             }
             return text;
         }

@@ -34,6 +34,20 @@ final class Utf8 {
         return json;
     }
 
+    /** Whether a text can be written as UTF-8: it has no half of a surrogate pair. */
+    static boolean isWhole(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c >= 0xd800 && c <= 0xdfff) {
+                if (c >= 0xdc00 || i + 1 == text.length() || !Character.isLowSurrogate(text.charAt(i + 1))) {
+                    return false;
+                }
+                i++;
+            }
+        }
+        return true;
+    }
+
     private static byte[] decoded(byte[] json, int from, Charset charset) {
         if (charset == StandardCharsets.UTF_8) {
             byte[] rest = new byte[json.length - from];
