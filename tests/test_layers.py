@@ -89,6 +89,13 @@ def test_a_class_name_stands_for_one_thing() -> None:
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
+def test_a_class_name_stands_for_one_thing_in_java() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in JAVA:
+        homes.setdefault(path.stem, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 DSL = frozenset({
     "aggregation", "branched", "cogrouped", "foreign_key", "grouped_stream", "grouped_table", "stream", "stream_join", "table",
     "table_join",

@@ -47,7 +47,7 @@ def take_out_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
     """A batch without its failed records, or with them as dead letters.
 
     With tolerance none, each Spark partition ends before its first failed record, so that only the records before it are written
-    (`Gate.java`). frame: with `failure` (`SourceChain.outgoing`).
+    (`FailedRecordFilter.java`). frame: with `failure` (`SourceChain.outgoing`).
     """
     failed = FailedRecords(frame, tolerance)
     as_letters = " OR failure IS NOT NULL" if tolerance.all and tolerance.dead_letters is not None else ""
@@ -77,7 +77,7 @@ class FailedRecords:
 
     def passes(self, *, stops: bool) -> Sql:
         """SQL: whether a record has not failed; failed ones are counted. stops: no later record of the Spark partition passes."""
-        return f"headrace_gate({self._report}, {str(stops).lower()}, {self._reports.id()}L, {self._count.id()}L)"
+        return f"headrace_failed_filter({self._report}, {str(stops).lower()}, {self._reports.id()}L, {self._count.id()}L)"
 
     @property
     def count(self) -> int:

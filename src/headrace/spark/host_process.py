@@ -76,7 +76,7 @@ class ProcessHost(PluginHost):
         jars = [*connect_classpath(), *map(wheel_jar, _LOGGING)]
         command = [str(find_java().program), f"-Xmx{self.settings.heap}", "-XX:+ExitOnOutOfMemoryError"]
         command += [f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"]
-        command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.Serve"]
+        command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.HostProcess"]
         # In its own process group: a terminal's Ctrl-C must only reach the worker, which needs the plugins until its tasks stop.
         pipe, output = subprocess.PIPE, subprocess.STDOUT
         process = subprocess.Popen(  # plugins may print what is no UTF-8

@@ -69,12 +69,12 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_header_text", Headers.class, "ofNested", text);
         define(target, "headrace_header_text_of", HeaderText.class, "of", text);
         define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
-        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
-            new Gate.Builder()));
+        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_failed_filter"),
+            new ExpressionInfo(FailedRecordFilter.class.getName(), "headrace_failed_filter"), new FailedRecordFilter.Builder()));
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
             new Count.Builder()));
         define(target, "headrace_headers_without", Headers.class, "without", Headers.ARRAY);
-        define(target, "headrace_here", Gate.class, "here", DataTypes.BooleanType);
+        define(target, "headrace_here", FailedRecordFilter.class, "here", DataTypes.BooleanType);
         define(target, "headrace_headers_normal", Headers.class, "normal", Headers.NORMAL);
         define(target, "headrace_bytes_long", Numbers.class, "bytesLong", number);
         define(target, "headrace_long_bytes", Numbers.class, "longBytes", DataTypes.BinaryType);
@@ -120,8 +120,8 @@ public final class Functions extends AbstractFunction1 {
 
     /** Makes the call from the arguments; a result type of null: the second argument, a literal, decides it. */
     public static final class Builder extends AbstractFunction1 {
-        private static final Set READERS = Set.of(JsonEnvelope.class, RegistryEnvelope.class, AvroRead.class, RegistryWrite.class, Gate.class,
-            PluginCall.class);
+        private static final Set READERS = Set.of(JsonEnvelope.class, RegistryEnvelope.class, AvroRead.class, RegistryWrite.class,
+            FailedRecordFilter.class, PluginCall.class);
 
         private final Class home;
         private final String method;

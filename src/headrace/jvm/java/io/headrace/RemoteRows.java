@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 
-/** Rows of a source task whose host is another process of this machine, as `io.headrace.connect.Serve` writes them. */
+/** Rows of a source task whose host is another process of this machine, as `io.headrace.connect.HostProcess` writes them. */
 final class RemoteRows implements Iterator, Closeable {
     private static final int COLUMNS = 9;
     private final Socket socket;

@@ -69,7 +69,8 @@ final class SourceTaskHostCases {
     }
 
     private static SourceTaskHost host(SourceTask task, List<Map<String, Object>> stages, boolean transactional) {
-        Chain<SourceRecord> chain = new Chain<>(new PluginLoaders(SourceTaskHostCases.class.getClassLoader()), stages);
+        TransformationChain<SourceRecord> chain = new TransformationChain<>(
+            new PluginLoaders(SourceTaskHostCases.class.getClassLoader()), stages);
         StoredOffsets offsets = new StoredOffsets("c-0", new Events());
         SourceTaskHost host = new SourceTaskHost("c-0", "[c|task-0] ", task, Map.of(), offsets, chain, Retries.of(Map.of()),
             transactional, null, List.of());

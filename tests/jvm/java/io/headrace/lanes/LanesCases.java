@@ -25,18 +25,18 @@ final class LanesCases {
             seen.add(row.getLong(OFFSET));
             return row.getLong(OFFSET) == 2 ? overflow(row) : Given.row(Chain.NEED, "{\"value\":\"new\"}");
         });
-        News news = new News();
+        ReportBuffer unreported = new ReportBuffer();
         List<ConsumerRecord<byte[], byte[]>> behind = List.of(Given.record(1), Given.record(2), Given.record(3));
-        new Chains(chain).ask(behind, Given.slot(chain), news);
+        new Chains(chain).ask(behind, Given.slot(chain), unreported);
         equal(seen, List.of(1L, 2L));
-        equal(news.schemas("{\"value\":\"new\"}"), 1); // the record before it is asked for
+        equal(unreported.schemas("{\"value\":\"new\"}"), 1); // the record before it is asked for
     }
 
     static void aLookAheadEndsAtARecordWhoseClassCannotBeLoaded() throws Exception {
         Chain chain = Given.chain(row -> {
             throw new NoClassDefFoundError("com/example/Missing");
         });
-        new Chains(chain).ask(List.of(Given.record(1)), Given.slot(chain), new News());
+        new Chains(chain).ask(List.of(Given.record(1)), Given.slot(chain), new ReportBuffer());
     }
 
     static void aRecordGoesThroughTheChainThatKnowsItsSchemaFromAnotherTopic() throws Exception {
@@ -47,9 +47,9 @@ final class LanesCases {
         Chains chains = new Chains(other);
         chains.put(knows, List.of(schema + ",\"topic\":\"a\"}"));
         chains.put(other, List.of("{\"value\":\"8\"}"));
-        News news = new News();
-        chains.ask(List.of(Given.record(0)), slot, news);
-        equal(news.isEmpty(), true);
+        ReportBuffer unreported = new ReportBuffer();
+        chains.ask(List.of(Given.record(0)), slot, unreported);
+        equal(unreported.isEmpty(), true);
         equal(Chains.need(chains.apply(Given.record(0), slot)), null);
     }
 

@@ -38,8 +38,9 @@ interface ChainCall extends AutoCloseable {
         switch ((String) request.get("kind")) {
             case "stages":
                 List<Map<String, Object>> stages = (List<Map<String, Object>>) request.get("stages");
-                return Boolean.TRUE.equals(request.get("sink")) ? new OfStages<SinkRecord>(new Chain<>(plugins, stages), header)
-                    : new OfStages<SourceRecord>(new Chain<>(plugins, stages), header);
+                return Boolean.TRUE.equals(request.get("sink"))
+                    ? new OfStages<SinkRecord>(new TransformationChain<>(plugins, stages), header)
+                    : new OfStages<SourceRecord>(new TransformationChain<>(plugins, stages), header);
             case "predicate":
                 Predicate<?> predicate = plugins.configured((Map<?, ?>) request.get("predicate"));
                 return new OfPredicate(predicate, (String) request.get("alias"), header);
@@ -62,7 +63,7 @@ interface ChainCall extends AutoCloseable {
         SchemaAndValue key = data.read((String) parts[4], (byte[]) parts[5]);
         SchemaAndValue value = data.read((String) parts[6], (byte[]) parts[7]);
         Headers headers = new ConnectHeaders();
-        try (Swap swap = Swap.in(converter)) {
+        try (ContextLoader swapped = ContextLoader.in(converter)) {
             for (Object pair : (Object[]) parts[8]) {
                 String name = (String) ((Object[]) pair)[0];
                 byte[] bytes = (byte[]) ((Object[]) pair)[1];
@@ -82,10 +83,10 @@ interface ChainCall extends AutoCloseable {
     /** Out: failure, whether the record is taken out, topic, partition, timestamp, key and value as JSON, headers. */
     final class OfStages<R extends ConnectRecord<R>> implements ChainCall {
         private final ConnectData data = new ConnectData();
-        private final Chain<R> chain;
+        private final TransformationChain<R> chain;
         private final HeaderConverter header;
 
-        OfStages(Chain<R> chain, HeaderConverter header) {
+        OfStages(TransformationChain<R> chain, HeaderConverter header) {
             this.chain = chain;
             this.header = header;
         }
@@ -104,7 +105,7 @@ interface ChainCall extends AutoCloseable {
                 byte[] value = data.write(record.valueSchema(), record.value());
                 return new Object[] {null, false, record.topic(), record.kafkaPartition(), timestamp(record), key, value,
                     retries.call(() -> pairs(record, read))};
-            } catch (Chain.StageFailure e) {
+            } catch (TransformationChain.StageFailure e) {
                 return new Object[] {Failure.ofRecord(e.alias, e.getCause()), false, null, null, null, null, null, null};
             } catch (RuntimeException | LinkageError e) {
                 return new Object[] {Failure.ofRecord(null, e), false, null, null, null, null, null, null};
@@ -119,7 +120,7 @@ interface ChainCall extends AutoCloseable {
         /** A header that no transform has changed keeps its bytes: not every converter writes what it has read. */
         private Object[] pairs(R record, Map<Header, byte[]> read) {
             List<Object> pairs = new ArrayList<>();
-            try (Swap swap = Swap.in(header)) {
+            try (ContextLoader swapped = ContextLoader.in(header)) {
                 for (Header one : record.headers()) {
                     byte[] bytes = read.containsKey(one) ? read.get(one)
                         : header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
@@ -163,7 +164,7 @@ interface ChainCall extends AutoCloseable {
 
         @Override
         public final Object[] call(Object[] parts, Retries retries) {
-            try (Swap swap = Swap.in(plugin)) {
+            try (ContextLoader swapped = ContextLoader.in(plugin)) {
                 return retries.call(() -> answer(parts));
             } catch (RuntimeException | LinkageError e) {
                 return refused(Failure.ofRecord(null, e));

@@ -27,7 +27,7 @@ final class ConfigProviders {
                 return null;
             case "provider.get":
                 ConfigProvider provider = providers.get(id);
-                try (Swap swap = Swap.in(provider)) {
+                try (ContextLoader swapped = ContextLoader.in(provider)) {
                     return provider.get((String) request.get("path"), new HashSet<>((List<String>) request.get("keys"))).data();
                 }
             default:
@@ -38,7 +38,7 @@ final class ConfigProviders {
     /** Close all of them; what one throws is logged. */
     void close() {
         for (ConfigProvider provider : providers.values()) {
-            try (Swap swap = Swap.in(provider)) {
+            try (ContextLoader swapped = ContextLoader.in(provider)) {
                 provider.close();
             } catch (Exception | LinkageError e) {
                 LOG.warn("The config provider {} could not be closed.", provider.getClass().getName(), e);

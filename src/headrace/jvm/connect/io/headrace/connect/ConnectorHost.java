@@ -43,7 +43,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     }
 
     synchronized void start(Map<String, String> props) {
-        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
+        try (ContextLoader swapped = ContextLoader.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.initialize(this);
             connector.start(props);
         }
@@ -51,7 +51,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
 
     /** The configurations of its tasks, at most `most` of them by its own promise. */
     synchronized List<Map<String, String>> taskConfigs(int most) {
-        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
+        try (ContextLoader swapped = ContextLoader.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             List<Map<String, String>> configs = new ArrayList<>();
             for (Map<String, String> config : connector.taskConfigs(most)) {
                 configs.add(new LinkedHashMap<>(config));
@@ -66,7 +66,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     }
 
     private synchronized void stopConnector() {
-        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
+        try (ContextLoader swapped = ContextLoader.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.stop();
         } finally {
             HostEnvironment.close(metrics);

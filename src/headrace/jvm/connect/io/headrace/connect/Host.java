@@ -80,7 +80,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
         String id = (String) request.get("id");
         switch (method) {
             case "scan":
-                return Scan.of((List<String>) request.get("locations"), (String) request.get("discovery"));
+                return PluginScan.of((List<String>) request.get("locations"), (String) request.get("discovery"));
             case "plugins":
                 plugins.add(request);
                 worker = Json.texts(request.get("worker"));
@@ -170,7 +170,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
         RecordRows.Converters own = new RecordRows.Converters(plugins.converter(request.get("key"), true),
             plugins.converter(request.get("value"), false), plugins.headerConverter(request.get("header")), retries,
             (List<?>) request.get("secrets"));
-        Chain<SourceRecord> chain = new Chain<>(plugins, (List<Map<String, Object>>) request.get("stages"));
+        TransformationChain<SourceRecord> chain = new TransformationChain<>(plugins,
+            (List<Map<String, Object>>) request.get("stages"));
         converters.put(id, own);
         List<AutoCloseable> ending = new ArrayList<>(own.measured(environment(), name, number));
         ending.addAll(chain.measured(environment(), name, number));
@@ -208,7 +209,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
         long limit = number(request, "limit");
         FutureTask<Object> task = new FutureTask<>(() -> {
             Object plugin = plugin(request);
-            try (Swap swap = Swap.in(plugin)) {
+            try (ContextLoader swapped = ContextLoader.in(plugin)) {
                 return question.of(plugin);
             }
         });

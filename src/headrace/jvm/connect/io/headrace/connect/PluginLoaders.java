@@ -96,7 +96,7 @@ final class PluginLoaders extends URLClassLoader {
 
     /** A new task by its configuration: its class is no plugin, but its connector's loader knows it. */
     Task task(Map<String, String> props, String location) {
-        try (Swap swap = new Swap(loader(location))) {
+        try (ContextLoader swapped = new ContextLoader(loader(location))) {
             return (Task) instance(new TaskConfig(props).getClass(TaskConfig.TASK_CLASS_CONFIG).getName(), location);
         }
     }
@@ -110,17 +110,17 @@ final class PluginLoaders extends URLClassLoader {
         try {
             return Class.forName(name, false, loader(location));
         } catch (ReflectiveOperationException | LinkageError e) {
-            throw new ConnectException("Class " + name + " cannot be used: " + Scan.reason(e), e);
+            throw new ConnectException("Class " + name + " cannot be used: " + PluginScan.reason(e), e);
         }
     }
 
     /** A new instance of a class of this location (null: of Connect's own). */
     Object instance(String name, String location) {
         ClassLoader loader = loader(location);
-        try (Swap swap = new Swap(loader)) {
+        try (ContextLoader swapped = new ContextLoader(loader)) {
             return Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
         } catch (ReflectiveOperationException | LinkageError e) {
-            throw new ConnectException("Class " + name + " cannot be used: " + Scan.reason(e), e);
+            throw new ConnectException("Class " + name + " cannot be used: " + PluginScan.reason(e), e);
         }
     }
 
@@ -128,7 +128,7 @@ final class PluginLoaders extends URLClassLoader {
     Converter converter(Object settings, boolean key) {
         Map<?, ?> wanted = (Map<?, ?>) settings;
         Converter converter = (Converter) instance((String) wanted.get("class"), (String) wanted.get("location"));
-        try (Swap swap = Swap.in(converter)) {
+        try (ContextLoader swapped = ContextLoader.in(converter)) {
             converter.configure(Json.texts(wanted.get("props")), key);
         }
         return converter;
@@ -140,7 +140,7 @@ final class PluginLoaders extends URLClassLoader {
         HeaderConverter converter = (HeaderConverter) instance((String) wanted.get("class"), (String) wanted.get("location"));
         Map<String, String> props = new LinkedHashMap<>(Json.texts(wanted.get("props")));
         props.put("converter.type", "header");
-        try (Swap swap = Swap.in(converter)) {
+        try (ContextLoader swapped = ContextLoader.in(converter)) {
             converter.configure(props);
         }
         return converter;
@@ -150,7 +150,7 @@ final class PluginLoaders extends URLClassLoader {
     @SuppressWarnings("unchecked")
     <T extends Configurable> T configured(Map<?, ?> described) {
         T plugin = (T) instance((String) described.get("class"), (String) described.get("location"));
-        try (Swap swap = Swap.in(plugin)) {
+        try (ContextLoader swapped = ContextLoader.in(plugin)) {
             plugin.configure(Json.texts(described.get("props")));
         }
         return plugin;

@@ -106,7 +106,7 @@ final class RecordRows implements Iterator<Object[]> {
     }
 
     private byte[] converted(Converter converter, String topic, RecordHeaders headers, Schema schema, Object data) {
-        try (Swap swap = Swap.in(converter)) { // rows are read on threads of Spark, too
+        try (ContextLoader swapped = ContextLoader.in(converter)) { // rows are read on threads of Spark, too
             return converters.retries.call(() -> converter.fromConnectData(topic, headers, schema, data));
         }
     }
@@ -124,7 +124,7 @@ final class RecordRows implements Iterator<Object[]> {
     }
 
     private void addHeaders(SourceRecord record, RecordHeaders headers) {
-        try (Swap swap = Swap.in(converters.header)) {
+        try (ContextLoader swapped = ContextLoader.in(converters.header)) {
             for (Header header : record.headers()) {
                 headers.add(header.key(), converters.retries.call(
                     () -> converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value())));

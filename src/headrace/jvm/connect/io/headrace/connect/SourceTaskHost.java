@@ -44,7 +44,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final SourceTask task;
     private final Map<String, String> props;
     private final StoredOffsets offsets;
-    private final Chain<SourceRecord> chain;
+    private final TransformationChain<SourceRecord> chain;
     private final Retries retries; // of transforms and converters
     private final PluginMetricsImpl metrics;
     private final List<AutoCloseable> ending; // transforms and converters
@@ -64,7 +64,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private int carried = FIRST_CARRIED; // records of a range that travels with a Spark task: CAPACITY_BYTES, as far as is known
 
     SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
-            Chain<SourceRecord> chain, Retries retries, boolean transactional, PluginMetricsImpl metrics,
+            TransformationChain<SourceRecord> chain, Retries retries, boolean transactional, PluginMetricsImpl metrics,
             List<AutoCloseable> ending) {
         this.id = id;
         this.context = context;
@@ -126,7 +126,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         List<Integer> measured = new ArrayList<>(records.size());
         try {
             for (SourceRecord record : records) {
-                measured.add(RecordSize.of(record));
+                measured.add(MemorySize.of(record));
                 after.add(changed(record));
             }
         } finally { // what comes before a record that fails is delivered
@@ -153,7 +153,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
                 ConnectUtils.checkAndConvertTimestamp(after.timestamp()); // ends the task, whatever it tolerates
             }
             return after;
-        } catch (Chain.StageFailure e) {
+        } catch (TransformationChain.StageFailure e) {
             String where = "Transform " + e.alias + " failed for the record at source offset " + record.sourceOffset();
             throw new ConnectException("Tolerance exceeded in error handler: " + where, e.getCause());
         }
@@ -299,7 +299,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         synchronized (this) {
             done = buffer.subList(0, (int) (to - base)).toArray(new SourceRecord[0]);
         }
-        try (Swap swap = Swap.in(task)) {
+        try (ContextLoader swapped = ContextLoader.in(task)) {
             for (SourceRecord record : done) {
                 commitRecord(record);
             }

@@ -53,7 +53,7 @@ final class Chains {
     }
 
     /** Ask for what records will need that no chain knows: one chain knows several schemas. */
-    void ask(List<ConsumerRecord<byte[], byte[]>> records, Slot slot, News news) {
+    void ask(List<ConsumerRecord<byte[], byte[]>> records, Slot slot, ReportBuffer unreported) {
         int asked = 0;
         int last = 0;
         try {
@@ -62,7 +62,7 @@ final class Chains {
                 String need = need(chain.apply(records.get(i), slot.destination));
                 slot.answers.keep();
                 int before = asked;
-                asked = need == null || byNeed.containsKey(schemas(need)) ? asked : news.schemas(need);
+                asked = need == null || byNeed.containsKey(schemas(need)) ? asked : unreported.schemas(need);
                 last = asked == before ? last : i;
             }
         } catch (Exception | LinkageError | StackOverflowError e) { // an Error of one record: the lane's other feeds continue

@@ -38,7 +38,7 @@ final class FeedPart {
     private volatile boolean givenUp; // what is not acknowledged is no failure
     private volatile Report.Failure failure;
     private volatile long failedSinceMs;
-    private final News news = new News();
+    private final ReportBuffer unreported = new ReportBuffer();
     private boolean ended; // its last report is made; guarded by this
 
     /** @param producer null: the records go to the feed's file. @throws IOException if that cannot be opened */
@@ -80,7 +80,7 @@ final class FeedPart {
             InternalRow row = chains.apply(record, slot);
             String need = Chains.need(row);
             if (need != null) {
-                news.schemas(need);
+                unreported.schemas(need);
                 lane.pause(slot, Slot.SCHEMA);
                 return false;
             }
@@ -95,7 +95,7 @@ final class FeedPart {
 
     /** Ask for what a record needs, and at once for what those behind it will. */
     void ask(Slot slot, List<ConsumerRecord<byte[], byte[]>> behind) {
-        chains.ask(behind, slot, news);
+        chains.ask(behind, slot, unreported);
         lane.urgent();
     }
 
@@ -242,7 +242,7 @@ final class FeedPart {
     void written(String topic, boolean letter, long tookMs) {
         counters.latency.add(tookMs);
         (letter ? counters.letters : counters.written).incrementAndGet();
-        if (news.written(topic)) {
+        if (unreported.written(topic)) {
             lane.urgent();
         }
     }
@@ -262,12 +262,12 @@ final class FeedPart {
     /** A record is passed over. For any thread. */
     void failed(String report) {
         counters.failed.incrementAndGet();
-        news.failed(report);
+        unreported.failed(report);
     }
 
     /** It waits until this topic is known. For any thread. */
     void needs(String topic) {
-        news.needs(topic);
+        unreported.needs(topic);
         lane.urgent();
     }
 
@@ -357,7 +357,7 @@ final class FeedPart {
     }
 
     void committed(int records) {
-        news.committed(records);
+        unreported.committed(records);
         lane.urgent();
     }
 
@@ -384,12 +384,12 @@ final class FeedPart {
             }
             List<Report.OfPartition> partitions = slots.stream().map(slot -> slot.report(transaction != null))
                 .filter(Objects::nonNull).toList();
-            if (partitions.isEmpty() && news.isEmpty() && !last && counters.waiting.get() == 0) {
+            if (partitions.isEmpty() && unreported.isEmpty() && !last && counters.waiting.get() == 0) {
                 return null;
             }
             ended = last;
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
-            report = news.report(spec, state, last ? failure : null, partitions, counters.now());
+            report = unreported.report(spec, state, last ? failure : null, partitions, counters.now());
         }
         if (last) {
             close(); // without the lock: it waits for callbacks, which may wait for the lock in `fail`

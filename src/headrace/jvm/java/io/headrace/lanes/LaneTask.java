@@ -381,7 +381,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                     return null;
                 }
                 Report.Counts none = new Report.Counts(0, 0, 0, 0, 0, 0, 0, 0, false, new Histogram().toArray());
-                return new News().report(spec, failure == null ? "REMOVED" : "FAILED", failure, List.of(), none);
+                return new ReportBuffer().report(spec, failure == null ? "REMOVED" : "FAILED", failure, List.of(), none);
             }
         }
     }

@@ -45,7 +45,7 @@ final class BatchResult {
                 throw tooLarge(one, most, ProducerConfig.MAX_REQUEST_SIZE_CONFIG);
             }
             Integer limit = (boolean) one[6] ? limits.get((String) one[0]) : null;
-            if (limit != null && size(one) + size(one) / 64 + OVERHEAD_BYTES > limit && RecordSize.alone(one, producers) > limit) {
+            if (limit != null && size(one) + size(one) / 64 + OVERHEAD_BYTES > limit && BatchSize.alone(one, producers) > limit) {
                 throw tooLarge(one, limit, TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
             }
         }

@@ -10,7 +10,7 @@ import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /** Transforms of a connector with their predicates, applied to one record after the other as in Kafka Connect. */
-final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
+final class TransformationChain<R extends ConnectRecord<R>> implements AutoCloseable {
     private final List<Stage<R>> stages = new ArrayList<>();
 
     /** A transform, applied where there is no predicate, or where it holds (`negate`: where it does not). */
@@ -25,13 +25,13 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
             if (predicate != null && negate == holds(record)) {
                 return record;
             }
-            try (Swap swap = Swap.in(transformation)) {
+            try (ContextLoader swapped = ContextLoader.in(transformation)) {
                 return transformation.apply(record);
             }
         }
 
         private boolean holds(R record) {
-            try (Swap swap = Swap.in(predicate)) {
+            try (ContextLoader swapped = ContextLoader.in(predicate)) {
                 return predicate.test(record);
             }
         }
@@ -48,7 +48,7 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
         }
     }
 
-    Chain(PluginLoaders plugins, List<Map<String, Object>> described) {
+    TransformationChain(PluginLoaders plugins, List<Map<String, Object>> described) {
         for (Map<String, Object> one : described) {
             Stage<R> stage = new Stage<>();
             stage.alias = (String) one.get("alias");

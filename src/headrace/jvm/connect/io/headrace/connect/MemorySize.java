@@ -9,10 +9,10 @@ import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.header.Header;
 
 /** How large the values of records are, about as many bytes as they take in memory: what a text or bytes have counts. */
-final class RecordSize {
+final class MemorySize {
     private static final int OBJECT = 16;
 
-    private RecordSize() {
+    private MemorySize() {
     }
 
     static int of(ConnectRecord<?> record) {

@@ -11,8 +11,8 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
 
 /** How large a record is for a broker, which measures batches as they come: compressed, if the producer does that. */
-final class RecordSize {
-    private RecordSize() { }
+final class BatchSize {
+    private BatchSize() { }
 
     /** Bytes of a record in a batch of its own. settings: of the producer. */
     static int alone(Object[] record, Map<String, Object> settings) {

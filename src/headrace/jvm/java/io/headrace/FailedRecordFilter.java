@@ -18,11 +18,11 @@ import scala.runtime.AbstractFunction1;
  * so that what precedes a bad record is written exactly once. Reports of failures, and their number, go to accumulators of the
  * driver.
  */
-public final class Gate {
+public final class FailedRecordFilter {
     private static final ThreadLocal STATE = new ThreadLocal();
     private static final int REPORTS = 100; // of one Spark task; every failure is counted
 
-    private Gate() {
+    private FailedRecordFilter() {
     }
 
     /** @param report null for a good record; @param stops whether the first failure ends the task's records */
@@ -54,14 +54,14 @@ public final class Gate {
         return condition;
     }
 
-    /** headrace_gate(report, stops, id of the accumulator of reports, id of that of their number). */
+    /** headrace_failed_filter(report, stops, id of the accumulator of reports, id of that of their number). */
     public static final class Builder extends AbstractFunction1 {
         public Object apply(Object arguments) {
             Seq given = (Seq) arguments;
             List none = (List) (Object) Nil$.MODULE$;
             Seq found = new $colon$colon(Accumulators.named(given.apply(2)), new $colon$colon(Accumulators.named(given.apply(3)), none));
             Seq called = new $colon$colon(given.apply(0), new $colon$colon(given.apply(1), (List) found));
-            return new StaticInvoke(Gate.class, DataTypes.BooleanType, "pass", called, none, false, false, false,
+            return new StaticInvoke(FailedRecordFilter.class, DataTypes.BooleanType, "pass", called, none, false, false, false,
                 Option.empty());
         }
     }

@@ -1,16 +1,16 @@
 package io.headrace.connect;
 
 /** The context class loader of the thread, while a plugin is called: plugins look for their own classes there. */
-final class Swap implements AutoCloseable {
+final class ContextLoader implements AutoCloseable {
     private final ClassLoader before = Thread.currentThread().getContextClassLoader();
 
-    Swap(ClassLoader loader) {
+    ContextLoader(ClassLoader loader) {
         Thread.currentThread().setContextClassLoader(loader);
     }
 
     /** That of a plugin's own class. */
-    static Swap in(Object plugin) {
-        return new Swap(plugin.getClass().getClassLoader());
+    static ContextLoader in(Object plugin) {
+        return new ContextLoader(plugin.getClass().getClassLoader());
     }
 
     @Override

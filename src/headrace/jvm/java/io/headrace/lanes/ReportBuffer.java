@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** What a part of a feed has to say beside its offsets and totals, until its next report. Thread-safe. */
-final class News {
+final class ReportBuffer {
     private static final int MOST_FAILURES = 100;
     private final Set<String> everWritten = ConcurrentHashMap.newKeySet();
     private final Set<String> written = ConcurrentHashMap.newKeySet();

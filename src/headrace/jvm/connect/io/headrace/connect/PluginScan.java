@@ -25,7 +25,7 @@ import org.apache.kafka.connect.runtime.isolation.ReflectionScanner;
 import org.apache.kafka.connect.runtime.isolation.ServiceLoaderScanner;
 
 /** Which plugins there are in the locations of a plugin.path, by Kafka's own scanners; and what keeps others from being used. */
-final class Scan {
+final class PluginScan {
     private static final Set<PluginType> KINDS = Set.of(PluginType.SOURCE, PluginType.SINK, PluginType.CONVERTER,
         PluginType.HEADER_CONVERTER, PluginType.TRANSFORMATION, PluginType.PREDICATE, PluginType.CONFIGPROVIDER);
     private final PluginDiscoveryMode mode;
@@ -34,14 +34,15 @@ final class Scan {
     private final Map<String, Object> locations = new LinkedHashMap<>();
     private final List<Object> problems = new ArrayList<>();
 
-    private Scan(PluginDiscoveryMode mode, ClassLoader parent) {
+    private PluginScan(PluginDiscoveryMode mode, ClassLoader parent) {
         this.mode = mode;
         this.parent = parent;
     }
 
     /** Take locations one by one: one that is broken must not hide the others. */
     static Map<String, Object> of(List<String> locations, String discovery) {
-        Scan scan = new Scan(PluginDiscoveryMode.valueOf(discovery.toUpperCase(java.util.Locale.ROOT)), Scan.class.getClassLoader());
+        PluginScan scan = new PluginScan(PluginDiscoveryMode.valueOf(discovery.toUpperCase(java.util.Locale.ROOT)),
+            PluginScan.class.getClassLoader());
         for (String location : locations) {
             try {
                 scan.take(Path.of(location));
@@ -138,7 +139,7 @@ final class Scan {
     }
 
     private static String failure(String name, ClassLoader loader) {
-        try (Swap swap = new Swap(loader)) {
+        try (ContextLoader swapped = new ContextLoader(loader)) {
             Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
             return null;
         } catch (Exception | LinkageError e) {

@@ -22,27 +22,27 @@ import java.util.Iterator;
  * begins with the secret, and then has questions, one after the other: 0, a method, the bytes of a request, answered by bytes; or 1,
  * a task, from, to, origin, answered by rows (see io.headrace.RemoteRows).
  */
-public final class Serve {
+public final class HostProcess {
     private static final long CLOSE_MS = 3000;
 
     private final Host host = new Host();
     private final byte[] secret;
 
-    private Serve(String secret) {
+    private HostProcess(String secret) {
         this.secret = secret.getBytes(StandardCharsets.UTF_8);
     }
 
     public static void main(String[] arguments) throws IOException {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        Serve serve = new Serve(input.readLine());
+        HostProcess process = new HostProcess(input.readLine());
         ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         System.out.println("port " + server.getLocalPort());
-        background("questions", () -> serve.accept(server));
+        background("questions", () -> process.accept(server));
         while (input.readLine() != null) { // nothing more comes
             continue;
         }
         try {
-            background("close", serve.host::close).join(CLOSE_MS);
+            background("close", process.host::close).join(CLOSE_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
