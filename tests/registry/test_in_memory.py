@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -159,3 +160,16 @@ def test_schemas_that_are_registered_at_the_same_time_have_ids_of_their_own() ->
     finally:
         sys.setswitchinterval(interval)
     assert sorted(ids) == list(range(1, 401))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a port cannot be reserved and listened on")
+def test_the_port_of_a_registry_that_is_stopped_is_given_to_nobody_else() -> None:
+    with SchemaRegistry() as registry:
+        registry.stop()
+        port = int(registry.url.rpartition(":")[2])
+        with socket.socket() as other, pytest.raises(OSError, match="already in use"):
+            other.bind(("127.0.0.1", port))
+        with socket.socket() as other, pytest.raises(ConnectionRefusedError):
+            other.connect(("127.0.0.1", port))
+        registry.start()
+        assert httpx.get(registry.url + "/subjects", trust_env=False).json() == []

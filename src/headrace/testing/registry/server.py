@@ -7,7 +7,9 @@ import json
 import re
 import socket
 import ssl
+import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +26,7 @@ class SchemaRegistry:
     """A registry on a thread of this process; a context manager.
 
     user: name and password that every request has to have, None for no login; tls: for `https`; port: 0 for any that is free.
-    What is registered stays when it is stopped, and started again, on the same port.
+    What is registered stays when it is stopped, and started again, on the same port, which nobody else gets meanwhile.
     """
 
     def __init__(self, user: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
@@ -36,6 +38,7 @@ class SchemaRegistry:
         """The bearer token that every request has to have, None for none."""
         self._user, self._tls, self._port = user, tls, port
         self._server: ThreadingHTTPServer | None = None
+        self._reservation: weakref.finalize[..., Self] | None = None
         self.connections: set[socket.socket] = set()
         """Those that are open."""
 
@@ -46,6 +49,7 @@ class SchemaRegistry:
 
     def start(self) -> Self:
         """Listen; returns itself."""
+        self._reserve_port()
         server = ThreadingHTTPServer(("127.0.0.1", self._port), _handler(self))
         server.daemon_threads = True
         if self._tls is not None:
@@ -64,11 +68,25 @@ class SchemaRegistry:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
+    def _reserve_port(self) -> None:
+        """Bind the port, without listening on it, until the end of the block: while the registry is stopped, the system gives it
+        to no other server, and to no connection. Other systems than Linux do not let a server bind it then.
+        """
+        if self._reservation is None and sys.platform == "linux":
+            reservation = socket.socket()
+            self._reservation = weakref.finalize(self, reservation.close)
+            reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            reservation.bind(("127.0.0.1", self._port))
+            self._port = reservation.getsockname()[1]
+
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.stop()
+        if self._reservation is not None:
+            self._reservation()
+            self._reservation = None
 
     def register(self, subject: str, schema: object, kind: str = "AVRO", references: tuple[dict[str, Any], ...] = ()) -> int:
         """Register a schema, a text or what JSON makes one of; returns its id. Raises RefusedError."""
