@@ -12,18 +12,21 @@ def test_all_lines_but_the_one_about_incubator_modules_are_passed_on(capfd) -> N
     os.write(writing, b"first\nWARNING: Using incubator modules: jdk.incubator.vector\nWARNING: another\nunended")
     os.close(writing)
     pass_on(reading)
-    assert capfd.readouterr().err == "first\nWARNING: another\nunended"
+    written = capfd.readouterr().err  # to which clients of Kafka of other threads may write, too
+    assert "first\nWARNING: another\nunended" in written
+    assert "incubator" not in written
 
 
 def test_what_a_plugin_logs_is_the_connectors_log(capfd) -> None:
     with capture_logs() as logs:
         pass_line(b"2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] retrying in 5 s\n")
         pass_line(b"2026-01-01T00:00:00.000 ERROR spark Connection: [orders|worker] gone\n")
-    assert logs == [
+    assert [entry for entry in logs if "plugin_logger" in entry] == [
         {"event": "retrying in 5 s", "log_level": "warning", "connector": "orders", "task": 2, "plugin_logger": "Connection"},
         {"event": "gone", "log_level": "error", "connector": "orders", "plugin_logger": "Connection"},
     ]
-    assert capfd.readouterr().err == ""
+    written = capfd.readouterr().err
+    assert "retrying" not in written and "gone" not in written
 
 
 def test_passwords_of_plugins_are_in_no_line(capfdbinary) -> None:
@@ -31,5 +34,7 @@ def test_passwords_of_plugins_are_in_no_line(capfdbinary) -> None:
     with capture_logs() as logs:
         pass_line("2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] login abc:hunter2-Ж failed: true\n".encode())
         pass_line(b"java.lang.IllegalStateException: no 'admin-pass' for admin-passenger\n" + b"\xff\n")
-    assert [entry["event"] for entry in logs] == ["login abc:[hidden] failed: true"]
-    assert capfdbinary.readouterr().err == b"java.lang.IllegalStateException: no '[hidden]' for admin-passenger\n\xff\n"
+    assert [entry["event"] for entry in logs if "plugin_logger" in entry] == ["login abc:[hidden] failed: true"]
+    written = capfdbinary.readouterr().err
+    assert b"java.lang.IllegalStateException: no '[hidden]' for admin-passenger\n\xff\n" in written
+    assert b"login" not in written
