@@ -126,6 +126,7 @@ def test_an_entry_point_may_name_a_class(monkeypatch):
         def load(self):
             return own_plugins.Doubled
 
+    plugins.load()  # into the registry that stays
     monkeypatch.delattr(Doubled, "plugin_name", raising=False)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [Entry()])
     monkeypatch.setattr(plugins, "_REGISTRY", dict(plugins._REGISTRY))
