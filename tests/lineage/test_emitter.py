@@ -41,8 +41,9 @@ REPORTS = StreamsReports()  # nothing is ever reported
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker is looked at more often than every two seconds."""
+    """The worker is looked at more often than every two seconds; the end of the last events is waited for, however long."""
     monkeypatch.setattr(emitter_module, "_POLL_INTERVAL_S", 0.05)
+    monkeypatch.setattr(emitter_module, "_STOP_S", 120.0)
 
 
 def started(
@@ -217,7 +218,7 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(
     herder.create("file", {"connector.class": "FileStreamSink", "file": "/x", "topics": "t"})
     herder.topics |= {"mirror": {"copy.orders"}, "file": {"t"}}
     herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
-    emitter = started(herder, tmp_path / "none", more=more, transport={"type": "http", "url": url})
+    emitter = started(herder, tmp_path / "none", more=more, transport={"type": "http", "url": url, "timeout": 120})
     wait_until(lambda: len(bodies) == 2, 120, "the beginnings")
     herder.states["file"] = "FAILED"
     wait_until(lambda: len(bodies) == 3, 120, "the failure")
@@ -241,7 +242,7 @@ def test_a_poll_that_fails_is_logged_once_and_the_next_one_sends_events(
 
     monkeypatch.setattr(herder, "connectors", connectors)
     emitter = started(herder, file)
-    wait_until(lambda: events_of(file), 20, "an event after the failures")
+    wait_until(lambda: events_of(file), 120, "an event after the failures")
     emitter.stop()
     warnings = [entry["cause"] for entry in events if entry["event"] == "openlineage.not-polled"]
     assert warnings == ["States are half written."]
@@ -257,7 +258,7 @@ def test_the_console_gets_events_as_lines_of_the_log(tmp_path: Path, caplog: pyt
 
     with caplog.at_level("INFO", logger=logger):
         emitter = started(herder, tmp_path / "none", transport={"type": "console"})
-        wait_until(messages, 20, "the first event")
+        wait_until(messages, 120, "the first event")
         emitter.stop()
     bodies = [json.loads(message) for message in messages()]
     assert [(body["eventType"], body["job"]["name"]) for body in bodies] == [("START", "c"), ("COMPLETE", "c")]
@@ -270,9 +271,9 @@ def test_a_topic_gets_events_keyed_by_their_job(tmp_path: Path, destination: Clu
     herder.create("c", {"connector.class": "FileStreamSource"})
     kafka = {"bootstrap.servers": destination.bootstrap}
     emitter = started(herder, tmp_path / "none", transport={"type": "kafka", "topic": topic, "config": kafka})
-    wait_until(lambda: destination.size(topic) == 1, 60, "the first event")
+    wait_until(lambda: destination.size(topic) == 1, 120, "the first event")
     emitter.stop()
-    wait_until(lambda: destination.size(topic) == 2, 60, "the last event")
+    wait_until(lambda: destination.size(topic) == 2, 120, "the last event")
     records = destination.read(topic)
     bodies = [json.loads(record.value or b"") for record in records]
     assert [(body["eventType"], body["run"]["runId"] == bodies[0]["run"]["runId"]) for body in bodies] == [
@@ -287,7 +288,7 @@ def test_tags_and_the_description_of_the_worker_are_facets_of_each_job(tmp_path:
     herder.create("c", {"connector.class": "FileStreamSource"})
     more = {"openlineage.integration.job.tags": "env=prod, team = cdc", "openlineage.integration.job.description": "Our orders."}
     emitter = started(herder, file, more=more)
-    wait_until(lambda: events_of(file), 20, "the first event")
+    wait_until(lambda: events_of(file), 120, "the first event")
     emitter.stop()
     start = events_of(file)[0]
     assert list(spec.problems(start)) == []

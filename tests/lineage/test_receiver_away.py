@@ -38,13 +38,13 @@ def test_a_receiver_that_is_away_holds_no_task_up(
         with EmbeddedWorker(destination.bootstrap, properties) as worker:
             config = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": str(lines), "topic": topic} | CONVERTERS
             worker.call("POST", "/connectors", {"name": "lines", "config": config})
-            wait_until(lambda: destination.size(topic) == 1, 120, "the record before an event is lost")
+            wait_until(lambda: destination.size(topic) == 1, 180, "the record before an event is lost")
 
             def lost() -> list[str]:
                 return [entry["cause"] for entry in events if entry["event"] == "openlineage.not-sent"]
 
-            wait_until(lost, 60, "the lost event")
+            wait_until(lost, 180, "the lost event")
             with lines.open("a") as file:
                 file.write("after\n")
-            wait_until(lambda: destination.size(topic) == 2, 60, "the record after an event is lost")
+            wait_until(lambda: destination.size(topic) == 2, 180, "the record after an event is lost")
             assert worker.call("GET", "/connectors/lines/status")["tasks"][0]["state"] == "RUNNING"
