@@ -127,5 +127,5 @@ def test_something_is_done_while_a_result_is_awaited() -> None:
 def test_a_result_that_does_not_come_in_time_is_a_time_out() -> None:
     calls = itertools.count()
     with pytest.raises(TimeoutError):
-        await_result(Future[str](), 0.1, 0.01, lambda: next(calls))
+        await_result(Future[str](), 1, 0.01, lambda: next(calls))  # no pause is begun whose end would be too late
     assert next(calls) > 0
