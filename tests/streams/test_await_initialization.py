@@ -19,7 +19,7 @@ from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
 from tests.support import wait_until
 
-WAIT_S = 60
+WAIT_S = 180
 
 
 @dataclass
@@ -86,7 +86,7 @@ def test_an_application_that_waits_is_verified_and_initialized_by_its_worker(wai
     assert waiting.streams.await_initialization()
     assert "already exist" in waiting.ask("init")["message"]
     assert headrace("streams", "list", "--url", waiting.url).stdout.count(waiting.id) == 1
-    result = headrace("streams", "ask", waiting.id, "verify", "--url", waiting.url)
+    result = headrace("streams", "ask", waiting.id, "verify", "--url", waiting.url, "--timeout", "100")
     assert (result.returncode, result.stdout) == (0, "All is well with 1 internal topics.\n")
     audit = [(entry["path"], entry["detail"], entry["status"]) for entry in waiting.herder.audit.last(10)]
     assert audit[:3] == [  # oldest first

@@ -18,7 +18,7 @@ from tests.registry.silent import silent_server
 from tests.streams.running.application import WAIT_S
 from tests.support import captured_logs, wait_until
 
-STOP_S = 60.0  # a registry that is silent would be waited for four minutes, again and again
+STOP_S = 180.0  # a registry that is silent would be waited for four minutes, again and again
 SCHEMA: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "n", "type": "int"}]}
 RENAMED = {**SCHEMA, "doc": "another schema, which has an id of its own"}
 
