@@ -142,6 +142,8 @@ def test_what_is_no_schema_is_refused_in_the_words_of_kafka(text, message):
     '{"type":"struct","fields":[{"type":"int32","field":""}]}',
     '{"type":"struct","fields":[],"default":{}}',
     '{"type":"string","default":5}',
+    '{"type":"map","keys":null,"values":{"type":"int32"}}',
+    '{"type":"map","keys":{"type":"int32"},"values":null}',
 ])  # fmt: skip
 def test_what_cannot_be_built_is_refused(text):
     with pytest.raises(SchemaBuilderError):
@@ -151,6 +153,7 @@ def test_what_cannot_be_built_is_refused(text):
 def test_attributes_of_another_type_are_left_out():
     assert parse('{"type":"int32","optional":"true","name":5,"version":"1","doc":[],"parameters":"x"}') == Schema("int32")
     assert parse('{"type":"int32","version":true}') == Schema("int32")
+    assert parse('{"type":"int32","version":3000000000}') == Schema("int32", version=-1294967296)
 
 
 DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}},"default":%s}}'
@@ -183,6 +186,8 @@ DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}
     (MAP % '"boolean"' % "[[true,1],[false,2]]", [[False, 2], [True, 1]]),
     (MAP % '"float"' % "[[1.5,1],[-1e39,2]]", [[1.5, 1], [float("-inf"), 2]]),
     (DECIMAL_OF_2 % "1.50", "AJY="),
+    ('{"type":"bytes","default":" AAEC\\tAA==\\n"}', "AAECAA=="),
+    ('{"type":"bytes","default":" "}', ""),
     (DECIMAL_OF_2 % "-1.28", "gA=="),
     (DECIMAL_OF_2 % "0.00", "AA=="),
     (DECIMAL_OF_2 % "12345678901234567890123456789012345.67", "AO3E5X5mnrUtOo5ufJ9Lhw=="),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from headrace.values.java_hash import long_hash, slot_order
 from headrace.values.schema import DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, nearest_float32
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_BASE64 = re.compile(r"(?:[\0- ]*[A-Za-z0-9+/]{4})*[\0- ]*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?[\0- ]*")
 
 
 def default_of(schema: Schema, value: Any) -> Any:
@@ -40,8 +42,8 @@ def _converted(schema: Schema, value: Any) -> Any:
         if schema.optional:
             return None
         raise SchemaBuilderError("Invalid default value")
-    if schema.type == "bytes" and not _is_base64(str(value)):
-        raise DataError("Invalid bytes field")
+    if schema.type == "bytes":
+        return _bytes(str(value))
     if schema.type == "array":
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return [_part(schema.items, item) for item in inside]
@@ -134,8 +136,7 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
             raise DataError(
                 f"Invalid type for {name}, underlying representation should be numeric or bytes but was {_node(value)}"
             )
-        if isinstance(value, str) and not _is_base64(value):
-            raise DataError("Invalid bytes field")
+        value = _bytes(value) if isinstance(value, str) else value
         if isinstance(value, str) and (schema.scale_problem or not value):
             raise DataError("Invalid bytes for Decimal field")
         return value if isinstance(value, str) else _decimal_default(schema, value)
@@ -163,8 +164,8 @@ def _node(value: Any) -> str:
     return names[type(value)]
 
 
-def _is_base64(text: str) -> bool:
-    try:
-        return bool(base64.b64decode(text, validate=True)) or not text
-    except ValueError:
-        return False
+def _bytes(text: str) -> str:
+    """The base64 of bytes as it is written. Jackson reads over white space between the groups of four."""
+    if not _BASE64.fullmatch(text):
+        raise DataError("Invalid bytes field")
+    return base64.b64encode(base64.b64decode(re.sub("[\\0- ]", "", text))).decode()

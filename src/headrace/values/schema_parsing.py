@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.errors import DataError
-from headrace.values.schema import JSON_NAMES, TYPES, Schema, add_field
-from headrace.values.schema_defaults import default_of
+from headrace.values.schema import JSON_NAMES, TYPES, Schema, SchemaBuilderError, add_field
+from headrace.values.schema_defaults import default_of, wrapped
 
 _FROM_JSON = {JSON_NAMES.get(t, t): t for t in TYPES}
 
@@ -35,7 +35,7 @@ def _schema(node: Any) -> Schema | None:
         type=_FROM_JSON[kind],
         optional=optional is True,
         name=node.get("name") if isinstance(node.get("name"), str) else None,
-        version=version if isinstance(version, int) and not isinstance(version, bool) else None,
+        version=wrapped(version, 32) if isinstance(version, int) and not isinstance(version, bool) else None,
         doc=doc if isinstance(doc, str) else None,
         parameters=_parameters(node.get("parameters")),
         **nested,
@@ -49,10 +49,12 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
             raise DataError("Array schema did not specify the element type")
         return {"items": _schema(node["items"])}
     if kind == "map":
-        if node.get("keys") is None:
-            raise DataError("Map schema did not specify the key type")
-        if node.get("values") is None:
-            raise DataError("Map schema did not specify the value type")
+        for member, what in (("keys", "key"), ("values", "value")):
+            if member not in node:
+                raise DataError(f"Map schema did not specify the {what} type")
+        for member, what in (("keys", "key"), ("values", "value")):
+            if node[member] is None:
+                raise SchemaBuilderError(f"{what}Schema cannot be null.")
         return {"keys": _schema(node["keys"]), "values": _schema(node["values"])}
     if kind != "struct":
         return {}
