@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -39,7 +40,8 @@ def inferred(text: str) -> TypedValue:
     if kind == "date":
         return TypedValue(kind, lit(int(literal["millis"])), schema)
     if kind == "decimal":
-        return TypedValue(kind, lit(literal["java"]), schema.same_but(parameters={"scale": "0"}))
+        scale = -int(Decimal(literal["java"]).as_tuple().exponent)
+        return TypedValue(kind, lit(literal["java"]), schema.same_but(parameters={"scale": str(scale)}))
     if kind in ("string", "boolean"):
         return TypedValue(kind, lit(literal["java"]) if kind == "string" else lit(literal["java"] == "true"), schema)
     number = literal["java"]
