@@ -5,7 +5,9 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ValueNode;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -30,7 +32,12 @@ public final class Headers {
     private static final ObjectMapper MAPPER = new ObjectMapper()
         .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .enable(JsonReadFeature.ALLOW_LEADING_ZEROS_FOR_NUMBERS.mappedFeature())
-        .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+        .setNodeFactory(new JsonNodeFactory(true) {
+            /** A number with a fraction or an exponent stays one: 1.5e1 would be written as 15. */
+            public ValueNode numberNode(BigDecimal number) {
+                return super.numberNode(number.scale() == 0 ? number.setScale(1) : number);
+            }
+        });
     private static final ObjectMapper PLAIN = new ObjectMapper();
 
     /** type: Connect's schema type, null for the value null; name: that of a logical type; text: the value written again;
