@@ -174,25 +174,33 @@ DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}
     ('{"type":"float","default":3.14159265}', 3.1415927),
     ('{"type":"float","default":16777217}', 16777216.0),
     ('{"type":"float","default":1.4E-45}', 1.4e-45),
+    ('{"type":"float","default":1.000000059604644775390626}', 1.0000001),
+    ('{"type":"float","default":1.000000059604644775390625}', 1.0),
+    ('{"type":"float","default":848388635190362111}', 8.483886e+17),
+    ('{"type":"float","default":3.4028235677973366e38}', 3.4028235e38),
+    ('{"type":"float","default":7.006492321624086e-46}', 1.4e-45),
+    ('{"type":"float","default":7.0e-46}', 0.0),
     ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
     ('{"type":"int64","default":9007199254740993.0}', 9007199254740993),
     ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{"a":[1.5]}]}', [{}]),
     (ARRAY_OF_STRUCTS % '[{"x":1,"a":300.5}]', [{"a": 44, "b": None}]),
     (ARRAY_OF_STRUCTS % '[{"a":1,"b":"c"}]', [{"a": 1, "b": "c"}]),
     ('{"type":"array","items":{"type":"string","optional":true,"default":"d"},"default":[5,"x",null]}', ["d", "x", "d"]),
+    ('{"type":"bytes","default":" AAEC\\tAA==\\n"}', "AAECAA=="),
+    ('{"type":"bytes","default":" "}', ""),
     (MAP % '"double"' % "[[1,2]]", [[1.0, 2]]),
     (MAP % '"int32"' % "[[33,300],[2,2],[16,3],[1,4]]", [[16, 3], [33, 44], [1, 4], [2, 2]]),
     (MAP % '"int64"' % "[[4294967296,1],[-1,2],[0,3]]", [[-1, 2], [0, 3], [4294967296, 1]]),
     (MAP % '"boolean"' % "[[true,1],[false,2]]", [[False, 2], [True, 1]]),
     (MAP % '"float"' % "[[1.5,1],[-1e39,2]]", [[1.5, 1], [float("-inf"), 2]]),
     (DECIMAL_OF_2 % "1.50", "AJY="),
-    ('{"type":"bytes","default":" AAEC\\tAA==\\n"}', "AAECAA=="),
-    ('{"type":"bytes","default":" "}', ""),
     (DECIMAL_OF_2 % "-1.28", "gA=="),
     (DECIMAL_OF_2 % "0.00", "AA=="),
     (DECIMAL_OF_2 % "12345678901234567890123456789012345.67", "AO3E5X5mnrUtOo5ufJ9Lhw=="),
     (DECIMAL_OF_2 % "1.5", 1.5),
     (DECIMAL_OF_2 % "3", 3),
+    (f'{{"type":"int32","name":"{TIMESTAMP}","default":1700000000123}}', 1700000000123),
+    (f'{{"type":"int64","name":"{TIMESTAMP}","default":12345678901234567890}}', -6101065172474983726),
 ])  # fmt: skip
 def test_a_default_becomes_what_jackson_makes_of_it(text, default):
     schema = parse(text)
@@ -204,8 +212,6 @@ def test_the_default_of_a_decimal_is_a_number_with_all_its_digits():
     assert with_numbers(schema).text().endswith('"default":12345678901234567.89,"parameters":{"scale":"2"}}')
 
 
-    (f'{{"type":"int32","name":"{TIMESTAMP}","default":1700000000123}}', 1700000000123),
-    (f'{{"type":"int64","name":"{TIMESTAMP}","default":12345678901234567890}}', -6101065172474983726),
 @pytest.mark.parametrize(("text", "written"), [
     ('{"type":"double","default":1e400}', '"Infinity"'),
     ('{"type":"float","default":-1e39}', '"-Infinity"'),
@@ -222,6 +228,14 @@ def test_a_copy_keeps_what_transformations_keep():
     assert schema.with_fields({}) == Schema("struct", False, "n", 1, "d", {"p": "q"})
 
 
+def test_structs_with_fields_in_another_order_have_another_schema():
+    a, b = Schema("int8"), Schema("string")
+    assert Schema("array", items=Schema("struct", fields={"a": a, "b": b})) != Schema(
+        "array", items=Schema("struct", fields={"b": b, "a": a})
+    )
+    assert Schema("struct", fields={"a": a, "b": b}).same_but(optional=True) == Schema("struct", True, fields={"a": a, "b": b})
+
+
 def test_a_field_is_added_once():
     fields = {"a": Schema("int8")}
     with pytest.raises(SchemaBuilderError, match="duplication a"):
@@ -233,14 +247,6 @@ def test_a_field_is_added_once():
     ({"scale": "+2"}, 2, None),
     ({"scale": "-2147483648"}, -(2**31), None),
     ({"scale": "x"}, 0, "Invalid scale parameter found in Decimal schema: "),
-def test_structs_with_fields_in_another_order_have_another_schema():
-    a, b = Schema("int8"), Schema("string")
-    assert Schema("array", items=Schema("struct", fields={"a": a, "b": b})) != Schema(
-        "array", items=Schema("struct", fields={"b": b, "a": a})
-    )
-    assert Schema("struct", fields={"a": a, "b": b}).same_but(optional=True) == Schema("struct", True, fields={"a": a, "b": b})
-
-
     ({"scale": "1_0"}, 0, "Invalid scale parameter found in Decimal schema: "),
     ({"scale": "2147483648"}, 0, "Invalid scale parameter found in Decimal schema: "),
     ({"precision": "5"}, 0, "Invalid Decimal schema: scale parameter not found."),

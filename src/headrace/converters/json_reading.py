@@ -70,7 +70,9 @@ def _by_schema(
         reader = context.scope.reader(source, signs)
         _check(context, reader)
         return plain(reader)
-    mode = ("t" if _has_decimals(schema) else "") + ("" if bare else "e") + signs
+    parts = (schema, *schema.fields.values())
+    digits = ("t" if any(s.logical == DECIMAL for s in parts) else "") + ("f" if any(s.type == "float32" for s in parts) else "")
+    mode = digits + ("" if bare else "e") + signs
     reader = context.scope.reader(source, mode)
     if not bare:
         context.fail(f"({reader.field('error')} <=> 'trailing text')", lit(_NO_ENVELOPE))
@@ -105,7 +107,3 @@ def plain(reader: JsonReader) -> Value:
 def _check(context: CompileContext, reader: JsonReader) -> None:
     error = reader.field("error")
     context.fail(f"({error} IS NOT NULL)", lit(_BROKEN), cause=error)
-
-
-def _has_decimals(schema: Schema) -> bool:
-    return any(s.logical == DECIMAL for s in (schema, *schema.fields.values()))

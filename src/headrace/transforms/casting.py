@@ -139,7 +139,7 @@ def _number(context: CompileContext, when: Sql | None, typed: TypedValue, target
     if is_float:
         number = _encoded(typed) if typed.kind == "date" else typed.sql
         if typed.kind in ("decimal", "huge"):
-            return f"{_java(target)}({call('headrace_parse_double', typed.sql)})"
+            return call(f"headrace_parse_{_java(target)}", typed.sql)
         return f"{_java(target)}({number})"
     return narrowed(_integral(typed, target), target)
 

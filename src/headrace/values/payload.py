@@ -42,14 +42,22 @@ def payload(
     kind = kinds.of_schema(schema)
     if kind in kinds.NESTED:
         return _nested(context, (k, s), null, schema, trusted, defaults)
-    number = _is(k, 3, 4, 8)
+    number, fraction = _is(k, 3, 4, 8), _float32(reader, (k, n, d, s)) if schema.type == "float32" else d
     sql = (
         _logical(context, (k, n, s), null, schema, trusted)
         if schema.logical
-        else _primitive(context, (k, n, d, s, number), schema, trusted)
+        else _primitive(context, (k, n, fraction, s, number), schema, trusted)
     )
     sql = case([(null, constant(schema) if default else "NULL")], sql)
     return always(TypedValue(kind, sql, schema))
+
+
+def _float32(reader: JsonReader, columns: tuple[Sql, Sql, Sql, Sql]) -> Sql:
+    """A number as a float that is rounded once, not twice by way of a double: the reader gives digits where it matters."""
+    k, n, d, s = columns
+    digits = reader.function == "headrace_json_read" and "f" in reader.mode
+    other = call("coalesce", call("headrace_parse_float", s), f"float({d})") if digits else f"float({d})"
+    return case([(_is(k, 3), f"float({n})")], other)
 
 
 def _primitive(context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
@@ -60,7 +68,7 @@ def _primitive(context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql],
         cast = "double" if schema.type == "float64" else "float"
         # NaN and the infinities are texts in JSON; Connect's JsonConverter reads any text as 0
         texts = [(_is(k, 5), f"try_cast({s} as {cast})")] if trusted else []
-        return case([(number, d if cast == "double" else f"float({d})"), *texts], f"{cast}(0)")
+        return case([(number, d), *texts], f"{cast}(0)")
     if schema.type == "boolean":
         return f"({_is(k, 2)} AND {n} = 1L)"
     text, not_text = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)

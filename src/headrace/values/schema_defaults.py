@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 from decimal import Decimal
+from math import inf, nextafter
 from typing import Any
 
 from headrace.errors import DataError
@@ -14,6 +15,7 @@ from headrace.values.schema import DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuild
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _BASE64 = re.compile(r"(?:[\0- ]*[A-Za-z0-9+/]{4})*[\0- ]*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?[\0- ]*")
+_NORMAL_FLOAT32, _HALF_OF_LEAST_FLOAT32 = 2.0**-126, 2.0**-150
 
 
 def default_of(schema: Schema, value: Any) -> Any:
@@ -35,7 +37,7 @@ def _converted(schema: Schema, value: Any) -> Any:
         return wrapped(_whole(value), _BITS[schema.type]) if is_number else 0
     if schema.type in ("float32", "float64"):
         number = float(value) if is_number else 0.0
-        return nearest_float32(number) if schema.type == "float32" else number
+        return nearest_float32(_rounded_once(number, value) if is_number else number) if schema.type == "float32" else number
     if schema.type == "boolean":
         return value is True
     if schema.type in ("string", "bytes") and not isinstance(value, str):
@@ -104,6 +106,13 @@ def _with_floats(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _with_floats(item) for name, item in value.items()}
     return float(value) if isinstance(value, Decimal) else value
+
+
+def _rounded_once(number: float, exact: int | Decimal) -> float:
+    """A double that becomes the float nearest to a number. The nearest one may lie between two floats, and become the other."""
+    between = int.from_bytes(struct.pack(">d", number)) & 0x1FFFFFFF == 0x10000000
+    between |= abs(number) < _NORMAL_FLOAT32 and abs(number) / _HALF_OF_LEAST_FLOAT32 % 2 == 1
+    return nextafter(number, inf if exact > Decimal(number) else -inf) if between and exact != Decimal(number) else number
 
 
 def wrapped(number: int, bits: int) -> int:

@@ -20,8 +20,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * <p>A value is four columns: k, its kind (the constants below), l for booleans and integers (the low 64 bits of larger ones, and of
  * the integral part of fractions), d for numbers, s for text, for the source text of lists and objects, and for the digits of integers
- * beyond 64 bits (BigDecimal's text of all numbers, where asked for). Only the first JSON value is read, as Jackson does; what follows
- * is ignored unless `exact` asks that nothing does.
+ * beyond 64 bits (BigDecimal's text of all numbers, or the text of those that become a float, where asked for). Only the first JSON
+ * value is read, as Jackson does; what follows is ignored unless `exact` asks that nothing does.
  */
 public final class JsonRead {
     public static final byte ABSENT = 0;
@@ -76,7 +76,8 @@ public final class JsonRead {
     }
 
     /** @param names the members, joined by the character 0 (each begins with one)
-     *  @param mode "t": digits of all numbers; "e": exact; "z": zeros keep their sign, as where the text is a form of Connect data */
+     *  @param mode "t": digits of all numbers; "f": text of fractions that would be rounded twice if their double became a float;
+     *  "e": exact; "z": zeros keep their sign, as where the text is a form of Connect data */
     public static InternalRow read(byte[] json, UTF8String names, UTF8String mode) {
         Wanted wanted = wanted(names);
         Object[] row = row(wanted);
@@ -146,6 +147,7 @@ public final class JsonRead {
         private final Wanted wanted;
         private final Object[] row;
         private final boolean texts;
+        private final boolean floats;
         private final boolean exact;
         private final boolean signed;
         private final JsonParser parser;
@@ -155,6 +157,7 @@ public final class JsonRead {
             this.wanted = wanted;
             this.row = row;
             this.texts = has(mode, 't');
+            this.floats = has(mode, 'f');
             this.exact = has(mode, 'e');
             this.signed = has(mode, 'z');
             this.parser = FACTORY.createParser(source);
@@ -237,6 +240,9 @@ public final class JsonRead {
                 boolean rounded = number == Math.rint(number) && parser.getTextLength() > SURE_LENGTH; // perhaps up to an integer
                 row[at + 1] = Long.valueOf(Math.abs(number) < EXACT && !rounded ? (long) number : integral(parser.getDecimalValue()));
                 row[at + 2] = Double.valueOf(number);
+                if (floats && roundsTwice(number)) {
+                    row[at + 3] = UTF8String.fromString(parser.getText());
+                }
             } else if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {
                 kind = BOOLEAN;
                 row[at + 1] = Long.valueOf(token == JsonToken.VALUE_TRUE ? 1L : 0L);
@@ -251,6 +257,12 @@ public final class JsonRead {
                 row[at + 3] = UTF8String.fromString(digits.toString());
             }
             row[at] = Byte.valueOf(kind);
+        }
+
+        /** Whether the float nearest to a number may be another than that nearest to its double, which lies between two. */
+        private static boolean roundsTwice(double number) {
+            return (Double.doubleToRawLongBits(number) & 0x1fffffffL) == 0x10000000L
+                || number != 0.0 && Math.abs(number) < 1.17549435E-38;
         }
 
         /** The low 64 bits of the integral part, which are zeros where the power of ten is a multiple of that of two. */
