@@ -127,7 +127,7 @@ class Cast(PartTransformation):
 
     def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         assert opened.schema
-        changed = copy_struct(opened, self.replace_null_with_default)
+        changed = copy_struct(context, None, opened, self.replace_null_with_default)
         for name, kind in self.casts.items():
             if name in changed.fields:
                 cast = mapped(

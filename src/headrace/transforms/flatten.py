@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.record import members, nulls, open_struct, struct, struct_of_null
+from headrace.values.record import check_required, members, nulls, open_struct, struct, struct_of_null
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import NEVER, Sql, any_of, call, case, lit, negated
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
@@ -63,6 +63,7 @@ class Flatten(PartTransformation):
         absent: Sql | None,
     ) -> None:
         """Add a struct's fields to `into`; optional: one of the structs around them may be null; absent: the condition for it."""
+        check_required(context, None, opened)
         for name, value in opened.fields.items():
             full = f"{prefix}{self.delimiter}{name}" if prefix else name
             schema = value[-1].value.schema

@@ -11,7 +11,7 @@ from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
 from headrace.values.record import append_header, copy_struct, members, struct
-from headrace.values.sql import Sql, lit
+from headrace.values.sql import Sql, all_of, lit
 from headrace.values.value import Case, OpenStruct, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class HeaderFrom(PartTransformation):
             for field, header in zip(self.fields, headers, strict=True):
                 header += only_when(when, self._header(context, when, opened, field))
             if moves:
-                typed = struct(self._moved(opened))
+                typed = struct(self._moved(context, when, opened))
             changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
@@ -92,8 +92,14 @@ class HeaderFrom(PartTransformation):
             message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
             context.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
             return ()
+        for a in opened.fields[field] if field in opened.unchecked else ():
+            schema = a.value.schema
+            if schema is not None and not schema.optional:
+                described = f"Schema{{{schema.name + ':' if schema.name else ''}{schema.type.upper()}}}"
+                why = f"A null value requires an optional schema but was {described}"
+                context.fail(all_of(when, a.when, a.value.is_null()), lit(why))
         return mapped(opened.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
 
-    def _moved(self, opened: OpenStruct) -> OpenStruct:
+    def _moved(self, context: CompileContext, when: Sql | None, opened: OpenStruct) -> OpenStruct:
         remaining = opened.without(tuple(self.fields))
-        return remaining if opened.schema is None else copy_struct(remaining, self.replace_null_with_default)
+        return remaining if opened.schema is None else copy_struct(context, when, remaining, self.replace_null_with_default)

@@ -95,7 +95,7 @@ class InsertField(PartTransformation):
             changed = (
                 replace(opened, capacity=DEFAULT_CAPACITY)  # as a copy that gets more members has it in the end
                 if opened.schema is None
-                else copy_struct(opened, self.replace_null_with_default)
+                else copy_struct(context, when, opened, self.replace_null_with_default)
             )
             for spec, schema, sql in self._insertions(record):
                 if opened.schema is None:
@@ -108,6 +108,8 @@ class InsertField(PartTransformation):
                 else:
                     typed = TypedValue(of_schema(schema), sql, schema.same_but(optional=spec.optional))
                     changed = changed.with_field(spec.name, always(typed))
+                    if not spec.optional:
+                        changed = replace(changed, unchecked=changed.unchecked | {spec.name})
             cases.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(cases)})
 

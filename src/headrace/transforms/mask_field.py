@@ -59,7 +59,7 @@ class MaskField(PartTransformation):
             changed = (
                 replace(opened, capacity=COPIED)
                 if opened.schema is None
-                else copy_struct(opened, self.replace_null_with_default, keep_schema=True)
+                else copy_struct(context, when, opened, self.replace_null_with_default, keep_schema=True)
             )
             with context.where(when):
                 for name in self.fields:

@@ -107,12 +107,14 @@ class ReplaceField(PartTransformation):
             renamed = renamed.with_field(new, _last(context, opened, candidates))
         return replace(renamed, capacity=SIZED)
 
+    def _keeps(self, name: str) -> bool:
+        return name not in self.exclude and (not self.include or name in self.include)
+
     def _struct(self, context: CompileContext, opened: OpenStruct) -> OpenStruct:
         assert opened.schema
+        kept = opened.without(tuple(name for name in opened.fields if not self._keeps(name)))
         fields: dict[str, Value] = {}
-        for name, value in copy_struct(opened, self.replace_null_with_default).fields.items():
-            if name in self.exclude or (self.include and name not in self.include):
-                continue
+        for name, value in copy_struct(context, None, kept, self.replace_null_with_default).fields.items():
             new = self.renames.get(name, name)
             if new in fields:
                 context.fail(

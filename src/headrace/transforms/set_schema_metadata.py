@@ -11,11 +11,12 @@ from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.record import copy_struct, open_struct
 from headrace.values.schema import Schema
-from headrace.values.sql import lit
+from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, combined
 
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
 
@@ -65,9 +66,9 @@ class SetSchemaMetadata(PartTransformation):
             if schema.type != "struct":  # Kafka copies the schema's fields whatever its type
                 context.fail(a.when, lit("Cannot list fields on non-struct type"))
                 continue
-            opened = None if a.value.kind == "null" else self._copied(open_struct(context, a.value), changed)
+            opened = None if a.value.kind == "null" else self._copied(context, a.when, open_struct(context, a.value), changed)
             cases.append(Case(a.when, replace(a.value, schema=changed, opened=opened)))
         return replace(record, **{self.target: combined(cases)})
 
-    def _copied(self, opened: OpenStruct, schema: Schema) -> OpenStruct:
-        return replace(copy_struct(opened, self.replace_null_with_default), schema=schema.same_but(fields={}))
+    def _copied(self, context: CompileContext, when: Sql | None, opened: OpenStruct, schema: Schema) -> OpenStruct:
+        return replace(copy_struct(context, when, opened, self.replace_null_with_default), schema=schema.same_but(fields={}))

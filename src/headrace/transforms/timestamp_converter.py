@@ -109,7 +109,7 @@ class TimestampConverter(PartTransformation):
                         self.field, or_null(mapped(opened.get(self.field), partial(self._converted, context)))
                     )
                 else:
-                    changed = copy_struct(opened, self.replace_null_with_default, keep_schema=True)
+                    changed = copy_struct(context, None, opened, self.replace_null_with_default, keep_schema=True)
                     if self.field in changed.fields:
                         field = mapped(changed.fields[self.field], partial(self._converted, context))
                         changed = changed.with_field(self.field, field)
@@ -119,6 +119,12 @@ class TimestampConverter(PartTransformation):
     def _converted(self, context: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null" and typed.schema is None:
             return typed
+        schema = typed.schema
+        if schema is not None and schema.name in (DATE, TIME, TIMESTAMP) and typed.kind != "date":
+            # Cast of a whole value keeps the name of its schema
+            why = f"Expected {schema.name.rpartition('.')[2]} to be a java.util.Date, but found class {typed.java}"
+            context.fail(all_of(when, f"(NOT {typed.is_null()})"), lit(why))
+            typed = TypedValue("date", "cast(NULL as bigint)", schema)
         source = _source(typed)
         if source is None:
             if typed.schema is None:
@@ -128,10 +134,10 @@ class TimestampConverter(PartTransformation):
                 java_class = "org.apache.kafka.connect.errors.ConnectException"
             context.fail(when, lit(message), java_class)
             return typed
-        kind, sql, schema = _TARGETS[self.target_type]
+        kind, sql, target = _TARGETS[self.target_type]
         millis = context.scope.bind(case([(when, self._millis(context, when, typed, source))]))
         optional = typed.schema is not None and typed.schema.optional
-        result = None if typed.schema is None else schema.same_but(optional=optional)
+        result = None if typed.schema is None else target.same_but(optional=optional)
         if (source, self.target_type) == ("string", "string"):  # Kafka's format keeps the time zone of the text
             return TypedValue(kind, call("headrace_date_again", typed.sql, lit(self.format)), result)
         return TypedValue(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
@@ -197,8 +203,6 @@ _PRECISIONS = {
 
 def _source(typed: TypedValue) -> str | None:
     """The form of the timestamp: "date", "unix", "string", or None for a value that is no timestamp."""
-    if typed.schema is not None and typed.schema.name in (DATE, TIME, TIMESTAMP):
-        return "date"
     return {"date": "date", "int64": "unix", "huge": "unix", "string": "string"}.get(typed.kind)
 
 

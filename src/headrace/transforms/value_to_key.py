@@ -51,7 +51,7 @@ class ValueToKey(Transformation):
             if opened.schema is None:
                 key = OpenStruct({name: or_null(opened.get(name)) for name in self.fields}, capacity=len(self.fields))
             else:
-                fields = copy_struct(opened, self.replace_null_with_default).fields
+                fields = copy_struct(context, when, opened.only(tuple(self.fields)), self.replace_null_with_default).fields
                 key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))
             cases.append(Case(when, struct(key)))
         return replace(record, key=combined(cases))

@@ -128,13 +128,26 @@ def struct(opened: OpenStruct) -> TypedValue:
     return TypedValue("struct" if opened.schema else "map", schema=opened.schema, opened=opened)
 
 
-def copy_struct(opened: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
+def copy_struct(
+    context: CompileContext, when: Sql | None, opened: OpenStruct, replace_null: bool, keep_schema: bool = False
+) -> OpenStruct:
     """A struct copied field by field, as Kafka's transformations do: nulls become defaults; `optional` and the default of the
-    struct itself are lost.
+    struct itself are lost. when: the condition of its records, which fail if a required field is null.
     """
     assert opened.schema is not None
+    check_required(context, when, opened)
     fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in opened.fields.items()}
     return OpenStruct(fields, schema=opened.schema if keep_schema else opened.schema.with_fields({}))
+
+
+def check_required(context: CompileContext, when: Sql | None, opened: OpenStruct) -> None:
+    """Report a fault where a required field is null."""
+    for name in sorted(opened.unchecked & opened.fields.keys()):
+        for a in opened.fields[name]:
+            schema = a.value.schema
+            if schema is not None and not schema.optional:
+                why = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.upper()}'
+                context.fail(all_of(when, a.when, a.value.is_null()), lit(why))
 
 
 def append_header(headers: Sql, name: str, value: Sql) -> Sql:

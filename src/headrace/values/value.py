@@ -173,6 +173,8 @@ class OpenStruct:
     """Of a map: the capacity with which Connect makes its HashMap. It decides the order of the members: in Java's `toString`,
     and of which of two members that get one name the value is kept.
     """
+    unchecked: frozenset[str] = frozenset()
+    """Of a struct: required fields that may be null. Connect finds that out when the struct is copied, or written."""
 
     def get(self, name: str) -> Value:
         """The member's alternatives; empty if it is absent."""
@@ -260,7 +262,8 @@ def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruc
         all_of(negated(condition), old.untouched_when if old.untouched else NEVER),
     ]
     same = new.untouched is not None and old.untouched is not None and new.untouched_when == old.untouched_when
-    return OpenStruct(fields, untouched, new.untouched_when if same else any_of(conditions), old.schema)
+    untouched_when = new.untouched_when if same else any_of(conditions)
+    return OpenStruct(fields, untouched, untouched_when, old.schema, unchecked=new.unchecked | old.unchecked)
 
 
 def choose(condition: Sql | None, new: Value, old: Value) -> Value:
