@@ -44,10 +44,12 @@ def driver(drive) -> Iterator[TopologyTestDriver]:
 
 
 def _read(driver: TopologyTestDriver, ask: Callable[[], Any]) -> tuple[list[Any], int]:
-    """What a query gives, and how many rows it looks at."""
+    """What a query gives, and how many rows it looks at; without a job of Spark."""
     tasks = [task.state.runtime for task in driver._tasks]
-    before = sum(task.rows_read() for task in tasks)
+    scheduler: Any = driver._spark.sparkContext._jsc.sc().dagScheduler()  # type: ignore[union-attr]
+    before, jobs = sum(task.rows_read() for task in tasks), scheduler.numTotalJobs()
     results = list(ask())
+    assert scheduler.numTotalJobs() == jobs
     return results, sum(task.rows_read() for task in tasks) - before
 
 
