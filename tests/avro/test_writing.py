@@ -77,7 +77,7 @@ PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
     (PROTOBUF, "PROTOBUF", "in.proto", 'syntax = "proto3"; message In { string a = 1; }',
      'syntax = "proto3"; import "in.proto"; message R { In one = 1; }', b"\0\x0a\x07\x0a\x05hello"),
 ], ids=["avro", "protobuf"])  # fmt: skip
-def test_a_schema_that_refers_to_another_is_read(
+def test_a_schema_that_refers_to_another_is_read_and_written(
     spark: SparkSession, registry: SchemaRegistry, converter: str, kind: str, name: str, inner: Any, outer: Any, payload: bytes
 ) -> None:
     registry.register("inner", inner, kind)
@@ -86,6 +86,10 @@ def test_a_schema_that_refers_to_another_is_read(
     [result] = through(spark, props(registry, converter), [Record(b"\0" + id + payload)], to)
     assert isinstance(result, Record), result
     assert json.loads(result.value or b"") == {"one": {"a": "hello"}}
+    newest = props(registry, converter, auto_register_schemas="false", use_latest_version="true")
+    [again] = through(spark, newest, [Record(b"\0" + id + payload)])
+    assert isinstance(again, Record), again
+    assert again.value == b"\0" + id + payload
 
 
 def logical(kind: str, logical_type: str, /, **more: Any) -> dict[str, Any]:
