@@ -15,7 +15,8 @@ from headrace.testing.registry import SchemaRegistry
 from tests.avro.chains import AVRO, through
 from tests.transforms.chains import BYTES, JSON, KAFKA, Record, config
 
-FORMATS = (AVRO, "io.confluent.connect.protobuf.ProtobufConverter", "io.confluent.connect.json.JsonSchemaConverter")
+PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+FORMATS = (AVRO, PROTOBUF, "io.confluent.connect.json.JsonSchemaConverter")
 _AT = 1_700_000_000_123
 _TIME = {"field": "at", "type": "int64", "name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
 _IN = {"field": "in", "type": "struct", "name": "In", "fields": [{"field": "s", "type": "string"}]}
@@ -129,3 +130,18 @@ def test_transforms_do_the_same_in_every_format(
         assert outcomes[format_name] == everything[place * size : (place + 1) * size], format_name
         values = [record for record in outcomes[format_name] if isinstance(record, Record) and record.value is not None]
         assert len(values) == len(SCHEMAS_AND_DATA), outcomes[format_name]
+
+
+def test_what_a_transform_makes_of_protobuf_is_written_as_protobuf(
+    spark: SparkSession, formats: dict[str, dict[str, str]], records: tuple[Data, Data]
+) -> None:
+    stages = (
+        {"type": "Flatten$Value", "delimiter": "_"},
+        {"type": "InsertField$Value", "static.field": "f", "static.value": "x"},
+    )
+    chain, [written, plain] = config(*stages), records
+    made = through(spark, {**chain, **formats[PROTOBUF]}, written[PROTOBUF])
+    read = through(spark, {"key.converter": BYTES, **formats[PROTOBUF]}, made, AS_JSON)
+    expected = through(spark, {**chain, **AS_JSON}, plain[PROTOBUF], AS_JSON)
+    payloads = [[json.loads(outcome.value or b"")["payload"] for outcome in outcomes] for outcomes in (read, expected)]
+    assert payloads[0] == payloads[1]
