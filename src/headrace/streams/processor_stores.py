@@ -248,7 +248,7 @@ class WindowStore(_ProcessorStore):
                 yield (self._key_of(key[: -_LONG - len(_NUMBER)]), start, start + self._size), self._as_value(value, time)
 
     def _next_number(self, window: bytes) -> bytes:
-        """Behind those of the window's values: unlike Kafka's, which begin anew when a task does, they overwrite none."""
+        """Behind those of the window's values: unlike Kafka's, which start at 0 again when a task does, they overwrite none."""
         if window not in self._numbers:
             last = self._last_of(window)
             self._numbers[window] = int.from_bytes(last[0][-len(_NUMBER) :], "big") if last else 0

@@ -219,7 +219,7 @@ class MirrorSourceConnector(SourceConnector):
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> bool:
     """Create one of MirrorMaker's own topics, of one partition, unless it exists; returns whether it is there.
 
-    If the cluster does not allow it, that is logged: the mirror goes on, perhaps somebody else creates the topic. Raises
+    If the cluster does not allow it, that is logged: the mirror continues, perhaps somebody else creates the topic. Raises
     RetriableError if the cluster cannot be reached.
     """
     try:

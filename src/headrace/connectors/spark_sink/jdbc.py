@@ -109,7 +109,7 @@ def stage_name(context: TaskContext, table: str) -> str:
 
 
 def _drop(database: Database, stage: str) -> None:
-    """Drop the stage of a batch that failed; what made it fail is told, not this."""
+    """Drop the stage of a batch that failed; what made it fail is reported, not this."""
     try:
         with database.transaction() as transaction:
             transaction.execute(f"DROP TABLE {stage}")

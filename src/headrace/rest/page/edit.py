@@ -106,7 +106,7 @@ def validate(call: Call) -> Response:
     errors = _errors(call, draft)
     keys = call.form.get("key", ()) if draft.mode == "form" else ()
     at_field = [errors.get(key, []) for key in keys]
-    elsewhere = {key: told for key, told in errors.items() if key not in keys}
+    elsewhere = {key: sentences for key, sentences in errors.items() if key not in keys}
     return call.page("edit_errors.html", at_field=at_field, elsewhere=elsewhere, count=sum(map(len, errors.values())))
 
 

@@ -107,8 +107,8 @@ def greatest(values: Sequence[float | None]) -> float | None:
 
 def to(path: str, **query: Any) -> str:
     """An address of the page; parameters that are empty are left out."""
-    told = {key: value for key, value in query.items() if value not in (None, "")}
-    return f"{path}?{urlencode(told)}" if told else path
+    parameters = {key: value for key, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def static(name: str) -> str:

@@ -56,7 +56,7 @@ class StreamTask:
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and run an interrupted batch again.
 
-        Raises StreamsError; RetriableError for a transient failure: the next call begins anew.
+        Raises StreamsError; RetriableError for a transient failure: the next call starts from the beginning.
         """
         committed = self.commits.read()
         metadata = offset_metadata.decoded(committed)

@@ -175,7 +175,7 @@ def _folded(inputs: list[AggregationInput], kind: DataType) -> Column:
 
 
 def _folds_times(context: Context, inputs: list[AggregationInput], kind: DataType) -> bool:
-    """Whether times have to be folded beside the aggregates, because one that is NULL between two records begins anew with the
+    """Whether times have to be folded beside the aggregates, because one that is NULL between two records restarts with the
     time of the second; else the time is the greatest one, which costs less.
     """
     if _may_be_expired(inputs):

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What Java's toString gives for a list or a map of data with a schema, in which structs are told from maps. */
+/** What Java's toString gives for a list or a map of data with a schema, in which structs differ from maps. */
 public final class JavaText {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final UTF8String DATE = UTF8String.fromString("EEE MMM dd HH:mm:ss zzz yyyy"); // of Date.toString

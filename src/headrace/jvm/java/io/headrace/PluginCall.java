@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Kafka Connect's plugins, called by a compiled chain for one record after the other. `id`: of what the host has been told. */
+/** Kafka Connect's plugins, called by a compiled chain for one record after the other. `id`: of what was opened in the host. */
 public final class PluginCall {
     private static final StructType FAILURE = struct(new Object[] {"step", DataTypes.StringType, "class", DataTypes.StringType,
         "message", DataTypes.StringType, "cause", DataTypes.StringType});

@@ -37,7 +37,7 @@ final class ProtobufMessage extends ProtobufType.Nested {
         final int group; // of a flattened oneof, -1 for none
         final boolean repeated;
         final boolean packed;
-        final boolean present; // a default is told from nothing
+        final boolean present; // a default is another value than nothing
         final boolean required;
         final boolean filled; // an absent message is read as one without fields
         final JsonNode preset; // what an absent field is read as, null for its type's zero

@@ -56,7 +56,7 @@ final class HostedTasks {
         }
     }
 
-    /** Have tasks end without waiting for them: nothing of them counts any more. All are told before anything may wait. */
+    /** Have tasks end without waiting for them: nothing of them counts any more. All are stopped before anything may wait. */
     private void abandon(Set<String> ids) {
         starting.removeAll(ids);
         List<HostedTask> ended = ids.stream().map(tasks::remove).filter(Objects::nonNull).toList();

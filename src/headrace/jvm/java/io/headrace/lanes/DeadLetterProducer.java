@@ -19,7 +19,7 @@ final class DeadLetterProducer {
         this.settings = settings;
     }
 
-    /** Write a record; what keeps it from being sent is told to {@code done}, too, by then. */
+    /** Write a record; what keeps it from being sent is passed to {@code done}, too, by then. */
     synchronized void send(ProducerRecord<byte[], byte[]> letter, Callback done) {
         try {
             if (producer == null) {

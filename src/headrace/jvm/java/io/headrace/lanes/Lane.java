@@ -267,7 +267,7 @@ final class Lane implements Runnable {
 
     private void failAll(Throwable e) {
         if (stopping) {
-            return; // the next attempt goes on where they are
+            return; // the next attempt resumes where they are
         }
         for (FeedPart part : new ArrayList<>(parts)) {
             part.fail(Report.Failure.of(e));

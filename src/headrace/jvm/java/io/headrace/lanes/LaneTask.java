@@ -17,8 +17,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.VoidFunction;
 
 /**
- * The Spark task that drives lanes: hears from the driver which feeds they have, tells it how far they have come. It ends when it is
- * told to, or is killed; its next attempt begins at what was acknowledged.
+ * The Spark task that drives lanes: the driver says which feeds they have, and it reports their offsets. It ends when the
+ * driver says so, or is killed; its next attempt resumes at the acknowledged offsets.
  */
 final class LaneTask implements VoidFunction<Iterator<Integer>> {
     private static final long LOCAL_MS = 200; // between two reports, unless something is urgent
@@ -211,7 +211,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 collect();
                 LanePlugin.ask(new Message.Ask(plane, task, context.taskAttemptId(), heard, reports, List.of()));
             } catch (Exception e) {
-                org.slf4j.LoggerFactory.getLogger(LaneTask.class).info("The driver was not told how far the lanes have come", e);
+                org.slf4j.LoggerFactory.getLogger(LaneTask.class).info("The last offsets of the lanes did not reach the driver", e);
             }
             entries.values().forEach(Entry::close);
             threads.shutdownNow();

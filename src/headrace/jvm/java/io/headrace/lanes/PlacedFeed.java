@@ -40,7 +40,7 @@ final class PlacedFeed {
             return state.equals("RUNNING");
         }
 
-        /** What its next attempt is told: all it has learned, at where it has come to. */
+        /** The specification for its next attempt: all it has learned, with the offsets it has reached. */
         FeedSpec now() {
             List<Partition> partitions = new ArrayList<>();
             for (Partition partition : spec.partitions()) {

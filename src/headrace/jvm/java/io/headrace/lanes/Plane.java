@@ -142,7 +142,7 @@ public final class Plane {
         }
     }
 
-    /** As {@link #remove}, and what is in flight is given up: nothing of the feed is written once its state is told. */
+    /** As {@link #remove}, and what is in flight is given up: nothing of the feed is written after its state is reported. */
     public synchronized void giveUp(long feed) {
         PlacedFeed found = feeds.get(feed);
         if (found != null) {
@@ -155,7 +155,7 @@ public final class Plane {
         }
     }
 
-    /** Forget a feed, whose state is told or no longer of interest: what it still reports is not heard. */
+    /** Forget a feed, whose state is reported or no longer of interest: its later reports are ignored. */
     public synchronized void forget(long feed) {
         giveUp(feed);
         PlacedFeed found = feeds.remove(feed);

@@ -8,7 +8,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 
-/** What a producer or broker refuses of single records, and how it is told. */
+/** What a producer or broker refuses of single records, and the sentence for it. */
 final class Refusals {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String OF_OTHERS = "Failed to append record because it was part of a batch";

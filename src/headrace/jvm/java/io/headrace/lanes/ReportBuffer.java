@@ -37,7 +37,7 @@ final class ReportBuffer {
         return needs.size();
     }
 
-    /** A record failed, and was passed over; the first hundred of a report are told. */
+    /** A record failed, and was passed over; a report has the first hundred. */
     synchronized void failed(String report) {
         if (failures.size() < MOST_FAILURES) {
             failures.add(report);

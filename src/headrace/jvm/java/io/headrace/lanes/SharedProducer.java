@@ -30,7 +30,7 @@ final class SharedProducer {
         return producer;
     }
 
-    /** Write nothing more of what it has; the next one begins anew. Returns when all callbacks were called. */
+    /** Write nothing more of what it has; the next producer starts empty. Returns when all callbacks were called. */
     synchronized void close() {
         closed = producer;
         producer = null;
