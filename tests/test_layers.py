@@ -96,6 +96,16 @@ def test_a_class_name_stands_for_one_thing_in_java() -> None:
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
+def test_a_stage_of_a_chain_is_complete_when_it_is_constructed() -> None:
+    owners = ("self", "cls", "context")  # a compile context says where the compiler is
+    later = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree) if layer(path) in ("transforms", "predicates") else ():
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) not in owners:
+                later.append(f"{path.relative_to(SOURCE)}: {ast.unparse(node)}")
+    assert later == []
+
+
 DSL = frozenset({
     "aggregation", "branched", "cogrouped", "foreign_key", "grouped_stream", "grouped_table", "stream", "stream_join", "table",
     "table_join",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from headrace.config import Config
 from headrace.config.example import Example
@@ -23,10 +23,13 @@ class Predicate(Config, ABC):
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
     examples: ClassVar[Sequence[Example]] = ()
     """Configurations with a record and the result; printed in the docs, and run by a test."""
-    prefix: str = ""
-    """The prefix of its options in the connector's configuration (`predicates.<alias>.`), for messages."""
     by_topic: bool = False
     """Whether the result depends on the topic alone."""
+
+    def __init__(self, props: Mapping[str, Any], prefix: str = "") -> None:
+        """prefix: of its options in the connector's configuration (`predicates.<alias>.`), for messages. Raises ConfigError."""
+        self.prefix = prefix
+        super().__init__(props)
 
     @abstractmethod
     def test(self, record: ConnectRecord) -> Sql:

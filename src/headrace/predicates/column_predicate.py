@@ -47,8 +47,8 @@ class ColumnPredicate(Config, ABC):
 class ColumnPredicateStage(Predicate):
     """The predicate of a chain that calls a ColumnPredicate."""
 
-    def __init__(self, user: ColumnPredicate) -> None:
-        super().__init__({})
+    def __init__(self, user: ColumnPredicate, prefix: str) -> None:
+        super().__init__({}, prefix)
         self.user = user
 
     def test(self, record: ConnectRecord) -> Sql:

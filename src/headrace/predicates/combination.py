@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from headrace.predicates.base import Predicate
 
 
 class Combination(Predicate):
-    """A combination of named predicates; `parts` are set, in the order of the aliases, before `test` is called."""
+    """A combination of named predicates."""
 
     refers_by: ClassVar[str]
     """The option that has the aliases."""
-    parts: Sequence[Predicate] = ()
 
-    @property
-    def aliases(self) -> list[str]:
-        """The aliases of its parts."""
+    def __init__(self, props: Mapping[str, Any], prefix: str, predicate_of: Callable[[str], Predicate]) -> None:
+        """predicate_of: a new instance of the predicate of an alias. Raises what it raises; ConfigError."""
+        super().__init__(props, prefix)
         aliases = self[self.refers_by]
-        return aliases if isinstance(aliases, list) else [aliases]
+        self.parts = [predicate_of(alias) for alias in (aliases if isinstance(aliases, list) else [aliases])]
+        self.by_topic = all(part.by_topic for part in self.parts)
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """The columns that its parts read."""

@@ -15,6 +15,11 @@ from headrace.values.sql import Sql, case, lit
 class JavaPredicate(ChainPlugin, Predicate):
     """A predicate that the plugin host evaluates."""
 
+    def __init__(self, props: Mapping[str, str], prefix: str = "") -> None:
+        """props: settings, which the Java class parses when it is first called."""
+        super().__init__(props)
+        self.prefix = prefix
+
     def test(self, record: ConnectRecord) -> Sql:
         """The result of the Java class. Raises PluginError if no instance of the class can be created."""
         context = record.context

@@ -46,16 +46,16 @@ class ArrowTransform(UserTransform):
         it is called again for each single record, and the records for which it raises again fail. The result has no schema.
         """
 
-    def stage(self) -> Transformation:
+    def stage(self, prefix: str) -> Transformation:
         """The transformation that a chain applies."""
-        return ArrowTransformation(self)
+        return ArrowTransformation(self, prefix)
 
 
 class ArrowTransformation(Transformation):
     """The transformation of a chain that calls an ArrowTransform."""
 
-    def __init__(self, user: ArrowTransform) -> None:
-        super().__init__({})
+    def __init__(self, user: ArrowTransform, prefix: str) -> None:
+        super().__init__({}, prefix)
         self.user = user
         self.routes = "no"
 

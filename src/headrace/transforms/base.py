@@ -29,12 +29,15 @@ class Transformation(Config, ABC):
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
     examples: ClassVar[Sequence[Example]] = ()
     """Configurations with a record before and after; printed in the docs, and run by a test."""
-    prefix: str = ""
-    """The prefix of its options in the connector's configuration (`transforms.<alias>.`), for messages."""
     routes: Literal["no", "by topic", "by record"] = "by record"
     """Whether the topic may change, and whether the old topic alone decides the new one."""
     drops: ClassVar[bool] = False
     """Whether it drops every record that it is applied to."""
+
+    def __init__(self, props: Mapping[str, Any], prefix: str = "") -> None:
+        """prefix: of its options in the connector's configuration (`transforms.<alias>.`), for messages. Raises ConfigError."""
+        self.prefix = prefix
+        super().__init__(props)
 
     @abstractmethod
     def apply(self, record: ConnectRecord) -> ConnectRecord:

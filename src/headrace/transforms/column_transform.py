@@ -27,8 +27,8 @@ class UserTransform(Config, ABC):
         """Register the plugin's metrics (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @abstractmethod
-    def stage(self) -> Transformation:
-        """The transformation that a chain applies."""
+    def stage(self, prefix: str) -> Transformation:
+        """The transformation that a chain applies. prefix: of its options in the connector's configuration."""
 
 
 class ColumnTransform(UserTransform):
@@ -51,16 +51,16 @@ class ColumnTransform(UserTransform):
         The type of each is that of the option of the same name of `headrace.transforms.Sql`.
         """
 
-    def stage(self) -> Transformation:
+    def stage(self, prefix: str) -> Transformation:
         """The transformation that a chain applies."""
-        return ColumnTransformation(self)
+        return ColumnTransformation(self, prefix)
 
 
 class ColumnTransformation(Transformation):
     """The transformation of a chain that calls a ColumnTransform."""
 
-    def __init__(self, user: ColumnTransform) -> None:
-        super().__init__({})
+    def __init__(self, user: ColumnTransform, prefix: str) -> None:
+        super().__init__({}, prefix)
         self.user = user
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class JavaTransformation(ChainPlugin, Transformation):
     """A stage that the plugin host applies."""
 
-    def __init__(self, props: Mapping[str, str]) -> None:
+    def __init__(self, props: Mapping[str, str], prefix: str = "") -> None:
         """props: settings, which the Java class parses when it is first called."""
         super().__init__(props)
+        self.prefix = prefix
         self._learned = defaultdict[tuple[int, str], LearnedData](LearnedData)  # by chain, and by key or value
 
     @property
@@ -75,6 +76,7 @@ class _JavaStages(Transformation):
     """Consecutive stages in Java as one; the plugin host evaluates their predicates too."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
+        super().__init__({})
         self._stages = stages
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

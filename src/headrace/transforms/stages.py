@@ -77,10 +77,8 @@ def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) 
     settings = under(props, prefix)
     predicate_alias, negate = settings.pop("predicate", None), settings.pop("negate", None)
     try:
-        transformation = _class(prefix, props, Kind.TRANSFORMATION)(settings)
-        if isinstance(transformation, UserTransform):
-            transformation = transformation.stage()
-        transformation.prefix = prefix
+        cls = _class(prefix, props, Kind.TRANSFORMATION)
+        transformation = cls(settings).stage(prefix) if issubclass(cls, UserTransform) else cls(settings, prefix)
         if predicate_alias is None:
             return Stage(alias, transformation)
         predicate = _predicate(predicate_alias, props, options)
@@ -94,14 +92,12 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
     if prefix + "type" not in options:  # the alias is not in `predicates`
         unknown = ConfigError(f"Unknown configuration '{prefix}plugin.version'")
         raise ConnectError(f"{unknown.java_class}: {unknown}") from unknown
-    predicate = _class(prefix, props, Kind.PREDICATE)(under(props, prefix))
-    if isinstance(predicate, ColumnPredicate):
-        predicate = ColumnPredicateStage(predicate)
-    if isinstance(predicate, Combination):  # validation has refused cycles
-        predicate.parts = [_predicate(part, props, options) for part in predicate.aliases]
-        predicate.by_topic = all(part.by_topic for part in predicate.parts)
-    predicate.prefix = prefix
-    return predicate
+    cls, settings = _class(prefix, props, Kind.PREDICATE), under(props, prefix)
+    if issubclass(cls, ColumnPredicate):
+        return ColumnPredicateStage(cls(settings), prefix)
+    if issubclass(cls, Combination):  # validation has refused cycles
+        return cls(settings, prefix, lambda part: _predicate(part, props, options))
+    return cls(settings, prefix)
 
 
 def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:
