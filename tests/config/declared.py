@@ -14,8 +14,8 @@ from headrace.config.client_options import client_definition
 SOURCE = Path(headrace.__file__).parent
 
 
-def definitions() -> Iterator[ConfigDef]:
-    """Those of every class of configurations, of every plugin in Python, and of Kafka's clients."""
+def classes() -> Iterator[type[Config]]:
+    """Every class of configurations; those of plugins in Java ask a JVM, and are left out."""
     for module in pkgutil.walk_packages([str(SOURCE)], "headrace."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -23,8 +23,11 @@ def definitions() -> Iterator[ConfigDef]:
     while waiting:
         subclasses = waiting.pop().__subclasses__()
         waiting += subclasses
-        for cls in subclasses:
-            if cls.__module__.startswith("headrace.") and not cls.__name__.startswith("Java"):  # those ask a JVM
-                yield cls.definition()
+        yield from (cls for cls in subclasses if cls.__module__.startswith("headrace.") and not cls.__name__.startswith("Java"))
+
+
+def definitions() -> Iterator[ConfigDef]:
+    """Those of every class of configurations, and of Kafka's clients."""
+    yield from (cls.definition() for cls in classes())
     for client in ("producer", "consumer", "admin", "worker"):
         yield client_definition(client)
