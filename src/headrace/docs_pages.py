@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
     pages = {"options-worker.md": _worker_page(), "options-streams.md": _streams_page(), **_common_pages()}
     for cls in _own("source", "sink"):
         pages[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
-    pages["options-converters.md"] = _page("Options of converters", *_sections(_own("converter")))
+    pages["options-converters.md"] = _page("Options of converters", *_sections(_own("converter", "header_converter")))
     pages["options-config-providers.md"] = _page(
         "Options of config providers",
         "Under `config.providers.<name>.param.`, in the properties of a worker ([how](config-providers.md)).",
@@ -145,18 +145,20 @@ def _connector_page(cls: Any) -> str:
 
 
 def _sections(classes: Iterable[Any]) -> list[str]:
-    """A heading and a table for each class; `X$Key` and `X$Value` share one."""
+    """A heading and a table for each class; `X$Key` and `X$Value` share one, and a converter with its header converter."""
     groups: dict[str, list[Any]] = {}
     for cls in classes:
         groups.setdefault(cls.plugin_name.partition("$")[0], []).append(cls)
     sections = []
     for name, (cls, *others) in groups.items():
-        names = ", ".join(f"`{plugin_class.plugin_name}`" for plugin_class in (cls, *others))
+        names = ", ".join(f"`{plugin_name}`" for plugin_name in dict.fromkeys(c.plugin_name for c in (cls, *others)))
         options = table(_ungrouped(cls.definition())) or "No options.\n"
-        examples = example.to_markdown(getattr(cls, "examples", ()))
-        sections.append(
-            "\n".join(part for part in (f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{options}", examples) if part)
-        )
+        parts = [
+            f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{options}",
+            example.to_markdown(getattr(cls, "examples", ())),
+        ]
+        parts += [example.to_markdown(c.examples, "As header converter") for c in others if c.plugin_kind == "header_converter"]
+        sections.append("\n".join(part for part in parts if part))
     return sections
 
 

@@ -37,7 +37,7 @@ def examples(kind: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["transformation", "predicate", "converter"])
+@pytest.mark.parametrize("kind", ["transformation", "predicate", "converter", "header_converter"])
 def test_every_plugin_of_ours_has_an_example(kind: str) -> None:
     names = [cls.plugin_name.rpartition(".")[2] for cls in own(kind) if not cls.examples]
     assert set(names) <= WITHOUT.keys()
@@ -85,3 +85,19 @@ def test_a_converter_reads_what_its_example_says(cls: type[Any], example: Exampl
     record = {"topic": "orders", "partition": 0, "offset": 42, "timestamp": None, "key": None, "value": content, "headers": []}
     after = outcome(reading | {"transforms": ""}, record, SCHEMALESS | {"value.converter.schemas.enable": "true"})
     assert json.loads(after["value"]) == example.want
+
+
+@pytest.mark.parametrize(("cls", "example"), examples("header_converter"))
+def test_a_header_converter_writes_what_its_example_says(cls: type[Any], example: Example) -> None:
+    options = {f"header.converter.{name}": value for name, value in example.options.items()}
+    field = {**example.have["schema"], "field": "x"}
+    envelope = {"schema": {"type": "struct", "fields": [field]}, "payload": {"x": example.have["payload"]}}
+    config = {
+        **SCHEMALESS, "value.converter.schemas.enable": "true", "header.converter": cls.plugin_name, **options, "transforms": "h",
+        "transforms.h.type": "org.apache.kafka.connect.transforms.HeaderFrom$Value", "transforms.h.fields": "x",
+        "transforms.h.headers": "h", "transforms.h.operation": "copy",
+    }  # fmt: skip
+    record = {"topic": "orders", "partition": 0, "offset": 42, "timestamp": None, "key": None, "headers": []}
+    [(_, written)] = outcome(config, {**record, "value": json.dumps(envelope)})["headers"]
+    want: Any = example.want
+    assert written == (bytes.fromhex(want["bytes"]) if "bytes" in want else want["text"].encode())

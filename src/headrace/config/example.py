@@ -10,16 +10,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a transform, predicate or converter: settings, and a record before and after."""
+    """An example of a transform, predicate, converter or header converter: settings, and a record before and after."""
 
     options: Mapping[str, str]
     """Of the plugin, without the prefix."""
     have: Mapping[str, Any]
     """The record: `topic`, `partition`, `timestamp`, `headers` (text by name), `key` and `value` (JSON without a schema), or of a
-    converter `bytes` (hexadecimal).
+    converter `bytes` (hexadecimal), or of a header converter the `schema` and `payload` of the value of a header.
     """
     want: Mapping[str, Any] | bool | None
-    """What it has afterwards, of a predicate whether it holds; None: the record is dropped."""
+    """What it has afterwards, of a predicate whether it holds, of a header converter the header's `bytes` or `text`; None: the
+    record is dropped.
+    """
     beside: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the connector."""
 
@@ -34,13 +36,13 @@ EUROPEAN: Mapping[str, str] = {
 """Two predicates for examples of what refers to predicates."""
 
 
-def to_markdown(examples: Sequence[Example]) -> str:
-    """The examples as a list; empty if there are none."""
+def to_markdown(examples: Sequence[Example], heading: str = "Examples") -> str:
+    """The examples as a list under a heading; empty if there are none."""
     lines = []
     for example in examples:
         settings = ", ".join(f"`{name}={value}`" for name, value in {**example.options, **example.beside}.items())
         lines.append(f"- {settings or 'No options'}: `{_text(example.have)}` → {_outcome(example.want)}\n")
-    return f"Examples:\n\n{''.join(lines)}" if lines else ""
+    return f"{heading}:\n\n{''.join(lines)}" if lines else ""
 
 
 def _outcome(want: Mapping[str, Any] | bool | None) -> str:

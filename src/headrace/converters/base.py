@@ -145,6 +145,8 @@ class HeaderConverter(Config, HeaderWriter, ABC):
     """One header converter instance; its options are attributes."""
 
     version: ClassVar[str | None] = None
+    examples: ClassVar[Sequence[Example]] = ()
+    """Configurations with the value of a header and its bytes; printed in the docs, and run by a test."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
         """props: the converter's settings, without the prefix `header.converter.`. Raises ConfigError."""

@@ -51,6 +51,8 @@ def written(context: CompileContext, value: Value) -> Sql:
 class ByteArrayHeaderConverter(ConverterType, HeaderConverter):
     """Passes header values through unchanged."""
 
+    examples = (Example({}, {"schema": {"type": "bytes"}, "payload": "AQI="}, {"bytes": "0102"}),)
+
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The bytes; all other values are refused."""
         return written(record.context, value)

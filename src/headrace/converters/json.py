@@ -157,6 +157,13 @@ def written(context: CompileContext, value: Value, config: JsonConverterConfig) 
 class JsonHeaderConverter(JsonConverterConfig, HeaderConverter):
     """Header values as JSON."""
 
+    examples = (
+        Example({"schemas.enable": "false"}, {"schema": {"type": "int8"}, "payload": 7}, {"text": "7"}),
+        Example(
+            {}, {"schema": {"type": "int8"}, "payload": 7}, {"text": '{"schema":{"type":"int8","optional":false},"payload":7}'}
+        ),
+    )
+
     def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Header values as JSON without white space."""
         return normal_headers(context, headers, "envelope" if self.schemas_enable else "json")

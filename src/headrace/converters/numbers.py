@@ -120,8 +120,11 @@ def _example(content: str, kind: str, payload: bool | float) -> Example:
 
 def _register(name: str, kind: str, java: str, example: Example) -> None:
     doc = f"{java.capitalize()} values of {_WIDTHS[kind]} bytes (Kafka's `{name}`)."
-    for base, plugin_kind, suffix in ((_Number, Kind.CONVERTER, ""), (_NumberHeader, Kind.HEADER_CONVERTER, "Header")):
-        fields = {"kind": kind, "java": java, "examples": (example,), "__doc__": doc, "__module__": __name__}
+    written_example = Example({}, example.want, example.have)  # type: ignore[arg-type]
+    for base, plugin_kind, suffix, its_example in (
+        (_Number, Kind.CONVERTER, "", example), (_NumberHeader, Kind.HEADER_CONVERTER, "Header", written_example),
+    ):  # fmt: skip
+        fields = {"kind": kind, "java": java, "examples": (its_example,), "__doc__": doc, "__module__": __name__}
         plugin(f"{_PACKAGE}.{name}", plugin_kind)(type(name + suffix, (base,), fields))
 
 

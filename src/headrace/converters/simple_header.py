@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.config.example import Example
 from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.compile_context import CompileContext
@@ -14,6 +15,11 @@ from headrace.values.value import Value
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)
 class SimpleHeaderConverter(HeaderConverter):
     """Header values as text, their types inferred (Kafka's `Values`)."""
+
+    examples = (
+        Example({}, {"schema": {"type": "array", "items": {"type": "int32"}}, "payload": [1, 2]}, {"text": "[1,2]"}),
+        Example({}, {"schema": {"type": "string"}, "payload": "café"}, {"text": "café"}),
+    )
 
     def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Each value as Connect writes it after inferring its type: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""

@@ -94,6 +94,11 @@ _NO_BYTES = (
 class StringHeaderConverter(StringConverterConfig, HeaderConverter):
     """Header values as text."""
 
+    examples = (
+        Example({}, {"schema": {"type": "string"}, "payload": "café"}, {"bytes": "636166c3a9"}),
+        Example({"converter.encoding": "ISO-8859-1"}, {"schema": {"type": "string"}, "payload": "café"}, {"bytes": "636166e9"}),
+    )
+
     def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
         return normal_headers(context, headers, "string " + _checked(self.encoding))
