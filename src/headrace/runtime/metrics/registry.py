@@ -145,7 +145,7 @@ class Metrics:
         self._connectors: dict[str, ConnectorMetrics] = {}
         self._tasks: dict[tuple[str, int], TaskRecorder] = {}
         self._written_before: dict[str, float] = {}
-        """By connector, what tasks of it have written whose counters begin anew, or that are gone."""
+        """By connector, what tasks of it have written whose counters were reset, or that are gone."""
         self._startups = {"connector": Startups(), "task": Startups()}
         self._gauges: dict[tuple[str, str], Gauge] = {}
         self._connector_measures: dict[str, Callable[[], Iterable[Measured]]] = {}
