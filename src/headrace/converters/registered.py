@@ -137,10 +137,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
     @abstractmethod
     def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
-        """The text of the registry's schema for a Connect schema, and the full name of the record, if it is one.
-
-        Raises DataError.
-        """
+        """The text of the registry's schema for a Connect schema, and the full name of a record. Raises DataError."""
 
     @abstractmethod
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
