@@ -13,6 +13,7 @@ import pytest
 
 from headrace.errors import ConfigError
 from headrace.lineage import emitter as emitter_module
+from headrace.lineage import runs
 from headrace.lineage.emitter import ConnectorJobs, LineageEmitter, lineage_emitter
 from headrace.rest.streams_reports import StreamsReports
 from headrace.runtime.metrics.events import Batch
@@ -44,6 +45,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is looked at more often than every two seconds; the end of the last events is waited for, however long."""
     monkeypatch.setattr(emitter_module, "_POLL_INTERVAL_S", 0.05)
     monkeypatch.setattr(emitter_module, "_STOP_S", 120.0)
+    monkeypatch.setattr(runs, "RUNNING_INTERVAL_S", 3600)  # no event in between, however long a test takes
 
 
 def started(
