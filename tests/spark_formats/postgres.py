@@ -72,17 +72,17 @@ class Postgres:
         command += ["-c", "listen_addresses=127.0.0.1", "-k", self._home, "-c", "fsync=off", "-c", "wal_level=logical"]
         command += ["-c", "max_replication_slots=50", "-c", "max_wal_senders=50"]  # a connector of Debezium leaves its slot
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._home, **self._as)
-        wait_until(self._is_ready, 120, "PostgreSQL to take connections")
+        wait_until(self._is_ready, 180, "PostgreSQL to take connections")
 
     def _is_ready(self) -> bool:
         status = self._home / "data/postmaster.pid"
-        return status.is_file() and "ready" in status.read_text().splitlines()[-1]
+        return status.is_file() and any("ready" in line for line in status.read_text().splitlines()[-1:])  # empty at first
 
     def stop(self) -> None:
         """Stop it, at once."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(20)
+            self._process.wait(180)
             self._process = None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
