@@ -61,10 +61,14 @@ def values(cluster: Cluster, topic: str, count: int, one: Sink) -> list[Any]:
     return [json.loads(r.value or b"null") for r in cluster.read(topic)]
 
 
-def offset(one: Sink) -> Any:
-    """The source offset that REST shows."""
-    found = one.worker.call("GET", one.path + "/offsets")["offsets"]
-    return found[0]["offset"] if found else None
+def await_offset(one: Sink, condition: Callable[[dict[str, Any]], object]) -> None:
+    """Wait until the source offset that REST shows is such a one."""
+
+    def offset() -> dict[str, Any]:
+        found = one.worker.call("GET", one.path + "/offsets")["offsets"]
+        return found[0]["offset"] if found else {}
+
+    wait_until(lambda: condition(offset()), LONG_S, lambda: f"the offset, not {offset()}")
 
 
 def test_files_go_through_a_topic_into_files(
@@ -81,7 +85,7 @@ def test_files_go_through_a_topic_into_files(
 
     visits.put("stop")
     visits.await_states("STOPPED")
-    assert offset(visits)["path"] == f"file:{tmp_path}/visits/1.json"
+    await_offset(visits, lambda offset: offset.get("path") == f"file:{tmp_path}/visits/1.json")
     (tmp_path / "visits/2.json").write_text('{"page": "late", "seconds": 1}\n')
     visits.put("resume")
     assert values(destination, topic, 3, visits)[2:] == [{"page": "late", "seconds": 1}]
@@ -123,7 +127,7 @@ def test_tables_go_through_a_topic_into_tables(
     assert sorted(v["id"] for v in values(destination, copied, 3, stream)) == [1, 1, 2]
     stream.put("stop")
     stream.await_states("STOPPED")
-    assert "reservoirVersion" in offset(stream)
+    await_offset(stream, lambda offset: "reservoirVersion" in offset)
     sql("INSERT INTO orders VALUES (3, '2026-01-04', NULL, NULL, NULL)")
     lake.await_offsets({(topic, 0): 4})
     stream.put("resume")
@@ -142,7 +146,7 @@ def test_a_data_source_in_python_resumes_at_its_own_offset(
     assert values(destination, topic, 3, counting) == [0, 1, 2]
     counting.put("stop")
     counting.await_states("STOPPED")
-    assert offset(counting) == {"n": 3}
+    await_offset(counting, lambda offset: offset == {"n": 3})
     upto.write_text("5")
     counting.put("resume")
     assert values(destination, topic, 5, counting) == [0, 1, 2, 3, 4]
