@@ -9,7 +9,7 @@ from headrace.embedded import Broker
 from tests.clusters import Cluster
 from tests.support import wait_until
 
-_FORGOTTEN_S = 90
+_FORGOTTEN_S = 180
 _STATE = "__transaction_state"
 
 
