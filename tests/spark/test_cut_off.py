@@ -32,7 +32,7 @@ def test_a_write_that_is_cut_off_does_not_arrive_when_its_topic_is_back(
     producer = {"bootstrap.servers": destination_broker.bootstrap, "client.id": topic}
     cluster.create(topic, 1)
     write(one_record(spark, topic, "before"), producer)
-    cluster.client.delete_topics([topic])[topic].result()
+    cluster.admin.delete([topic])
     ended = threading.Event()
 
     def hanging() -> None:

@@ -27,5 +27,5 @@ assert spark.range(1).select(F.lit(numpy.array([1, 2]))).first()[0] == [1, 2]
 
 
 def test_numpy_is_loaded_by_who_uses_it_and_its_values_are_taken() -> None:
-    answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
+    answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stderr

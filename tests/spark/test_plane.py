@@ -22,7 +22,7 @@ from tests.clusters import Cluster, record
 from tests.kafka_source.test_faults import silent
 from tests.support import captured_logs, wait_until
 
-WAIT_S = 60
+WAIT_S = 180
 Name = Callable[[str], str]
 
 
@@ -119,8 +119,7 @@ def running_tasks(spark: SparkSession) -> list[int]:
 def kill_tasks(spark: SparkSession) -> list[int]:
     """Kill Spark's tasks, and return their ids."""
     context: Any = spark.sparkContext
-    tasks = running_tasks(spark)
-    assert tasks
+    tasks = wait_until(lambda: running_tasks(spark), WAIT_S, "tasks, of which Spark tells a little after their start")
     for task in tasks:
         context._jsc.sc().killTaskAttempt(task, True, "the test")
     return tasks
@@ -238,7 +237,7 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
     source.produce(topic, [record(b"k", b"%d" % n) for n in range(100, 200)])
     one.until_copied(200)
     assert one.values() == [b"%d" % n for n in range(200)], "each once, in order"
-    assert not set(before) & set(running_tasks(spark))
+    wait_until(lambda: not set(before) & set(running_tasks(spark)), WAIT_S, "they have ended")
     assert one.end().failure is None
 
 
@@ -287,8 +286,10 @@ def test_a_feed_whose_target_is_slow_is_paused_with_a_bounded_number_of_bytes_in
         source.produce(topic, [record(b"k", b"%0*d" % (size, number)) for number in range(count)])
         slow.until(lambda u: u.counts.paused and u.counts.paused_ms > 0, "it is paused")
     slow.until_copied(10 + count)
-    flows = slow.until(lambda u: u.counts.read == 10 + count and not u.counts.in_flight, "nothing is in flight")
-    assert (flows.counts.paused, flows.counts.paused_ms > 0) == (False, True)
+    flows = slow.until(
+        lambda u: u.counts.read == 10 + count and not u.counts.in_flight and not u.counts.paused, "it flows, nothing is in flight"
+    )
+    assert flows.counts.paused_ms > 0
     assert size < max(u.counts.in_flight for u in slow.updates) < most < size * count
     assert [int((r.value or b"")[-5:]) for r in destination.read(slow.target)] == [*range(10), *range(count)]
 

@@ -23,7 +23,7 @@ def test_the_log_has_its_entries_and_no_checksums(spark: SparkSession, tmp_path:
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path)).start()
     try:
-        wait_until(lambda: 4 in found or not query.isActive, 60, "five batches")
+        wait_until(lambda: 4 in found or not query.isActive, 240, "five batches")
         assert query.isActive, query.exception()
     finally:
         query.stop()
