@@ -6,12 +6,14 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.jvm.jars import home
 from tests.clusters import Cluster
 from tests.process import WorkerProcess
-from tests.support import QUICK_JVM
+from tests.support import QUICK_JVM, wait_until
 
 MANY = {f"CONNECT_PRODUCER_OVERRIDE_SETTING_{n}": str(n) for n in range(20)} | {
     "CONNECT_TOPIC_CREATION_ENABLE": "true", "CONNECT_TOPIC_TRACKING_ENABLE": "true",
@@ -20,7 +22,7 @@ MANY = {f"CONNECT_PRODUCER_OVERRIDE_SETTING_{n}": str(n) for n in range(20)} | {
     "CONNECT_KEY_CONVERTER_SCHEMAS_ENABLE": "false", "CONNECT_VALUE_CONVERTER_SCHEMAS_ENABLE": "false",
     "CONNECT_CONFIG_PROVIDERS": "env", "CONNECT_LOG4J_ROOT_LOGLEVEL": "WARN", "CONNECT_LOG4J_LOGGERS": "org.reflections=ERROR",
     "CONNECT_CONFIG_PROVIDERS_ENV_CLASS": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
-    "CONNECT_METRICS_NUM_SAMPLES": "3", "CONNECT_METRICS_SAMPLE_WINDOW_MS": "10000", "CONNECT_SESSION_TIMEOUT_MS": "10000",
+    "CONNECT_METRICS_NUM_SAMPLES": "3", "CONNECT_METRICS_SAMPLE_WINDOW_MS": "10000", "CONNECT_SESSION_TIMEOUT_MS": "60000",
     "CONNECT_HEARTBEAT_INTERVAL_MS": "3000", "CONNECT_REBALANCE_TIMEOUT_MS": "60000",
     "CONNECT_REST_ADVERTISED_HOST_NAME": "localhost", "CONNECT_SERVICE_HOST": "10.0.0.1", "CONNECT_PORT": "tcp://10.0.0.1:8083",
 }  # fmt: skip
@@ -61,7 +63,8 @@ def test_a_worker_configured_by_fifty_variables_runs_and_ends_in_good_order(
     with WorkerProcess(tmp_path, {}, environ) as worker:
         worker.await_ready()
         assert worker.call("GET", "/")["kafka_cluster_id"]
-        assert worker.call("GET", "/health")["status"] == "healthy"
+        healthy = lambda: httpx.get(worker.url + "/health", timeout=100).json()["status"] == "healthy"  # noqa: E731
+        wait_until(healthy, 180, "a request that the worker has taken within ten seconds")
         assert f"{group}-config" in destination.admin.topics()
         assert " [info" not in worker.errors  # the level of the image's variable
         worker.process.send_signal(signal.SIGTERM)
