@@ -22,6 +22,8 @@ from tests.clusters import Cluster, record
 from tests.process import worker_properties
 
 Props = dict[str, str]
+LONG_S = 180.0
+PATIENT = ("--timeout", f"{LONG_S:g}")
 
 
 @pytest.fixture
@@ -31,13 +33,13 @@ def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> Props
     return {"bootstrap.servers": destination_broker.bootstrap, **options}
 
 
-def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 60.0) -> list[Finding]:
+def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = LONG_S) -> list[Finding]:
     """What is not well of one kind."""
     return [f for f in examine(props, connectors, timeout_s) if f.check == check and f.status is not Severity.OK]
 
 
 def test_nothing_is_wrong_with_a_good_file_and_nothing_is_created(props: Props, destination: Cluster) -> None:
-    findings = list(examine(props))
+    findings = list(examine(props, timeout_s=LONG_S))
     assert [f.line() for f in findings if f.status is Severity.WRONG] == []
     assert {f.check for f in findings} >= {"version", "java", "jars", "config", "port", "cluster", "topic", "acl", "clock"}
     assert props["config.storage.topic"] not in destination.admin.topics()
@@ -256,7 +258,7 @@ def write(file: Path, props: Mapping[str, str]) -> Path:
 
 
 def test_the_command_ends_with_0_and_its_json_can_be_read(props: Props, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", props)), "--json"])
+    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", props)), "--json", *PATIENT])
     assert result.exit_code == 0, result.output
     body = json.loads(result.stdout)
     assert set(body) == {"status", "findings"}
@@ -265,7 +267,7 @@ def test_the_command_ends_with_0_and_its_json_can_be_read(props: Props, tmp_path
 
 def test_the_command_ends_with_1_and_one_line_for_each_finding(props: Props, tmp_path: Path) -> None:
     bad = {**props, "status.storage.replication.factor": "3"}
-    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", bad))])
+    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", bad)), *PATIENT])
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert all(line.split()[0] in ("ok", "warning", "wrong") for line in lines)
