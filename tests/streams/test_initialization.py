@@ -68,7 +68,7 @@ class Application:
         for future in client.incremental_alter_configs(
             [ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])]
         ).values():
-            future.result(30)
+            future.result(120)
         wait_until(lambda: self.admin.topic_configs(topic)[key] == value, 120, f"{key}={value} of {topic}")
 
 
