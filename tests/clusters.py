@@ -42,12 +42,12 @@ class Cluster:
         self.client = AdminClient({"bootstrap.servers": bootstrap})  # for what headrace itself has no use for
 
     def create(self, topic: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
-        self.admin.create(topic, partitions, 1, {"retention.ms": "-1", **(configs or {})})
+        self.admin.create(topic, partitions, 1, {"retention.ms": "-1", **(configs or {})}, timeout_s=120)
 
     def grow(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions, and wait until they have leaders."""
         for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
-            future.result(60)
+            future.result(120)
         wait_until(lambda: self._has_leaders(topic, partitions), 120, f"{partitions} partitions of {topic}")
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
@@ -78,16 +78,16 @@ class Cluster:
         """Delete the records of partition 0 before this offset, as retention does."""
         future = self.client.delete_records([TopicPartition(topic, 0, offset)])
         for one in future.values():
-            one.result(60)
+            one.result(120)
 
     def await_empty_group(self, group: str) -> None:
         """Wait until the last member is gone; static members, as our workers are, stay for the session time-out."""
 
         def empty() -> bool:
-            found = self.client.describe_consumer_groups([group])[group].result(60)
+            found = self.client.describe_consumer_groups([group])[group].result(120)
             return not found.members
 
-        wait_until(empty, 60, f"group {group} has no member")
+        wait_until(empty, 180, f"group {group} has no member")
 
     def size(self, topic: str) -> int:
         """The number of records by end offsets; 0 if there is no such topic, or it is so new that it has no leader."""
@@ -113,14 +113,14 @@ class Cluster:
             return all(stable[partition] >= end for partition, end in ends.items())
 
         if settled:
-            wait_until(ended, 90, f"the transactions in {topic} end")
+            wait_until(ended, 180, f"the transactions in {topic} end")
         config = {"bootstrap.servers": self.bootstrap, "group.id": "reader", "enable.partition.eof": True}
         consumer = Consumer({**config, "enable.auto.commit": False, "fetch.message.max.bytes": 20_000_000})
         consumer.assign([TopicPartition(topic, p, 0) for p in info.partitions])
         found: list[Sent] = []
         open_partitions = {p for (_, p), end in ends.items() if end > 0}
         while open_partitions:
-            message = consumer.poll(30)
+            message = consumer.poll(120)
             assert message is not None, f"no answer while reading {topic}"
             if message.error():
                 open_partitions.discard(message.partition())
@@ -142,7 +142,7 @@ class Cluster:
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False})
         consumer.subscribe([topic])
         try:
-            wait_until(lambda: consumer.poll(0.1) or consumer.assignment(), 60, f"a member of {group}")
+            wait_until(lambda: consumer.poll(0.1) or consumer.assignment(), 180, f"a member of {group}")
             yield
         finally:
             consumer.close()

@@ -46,7 +46,7 @@ class Deployed:
             self.worker.call("DELETE", self.path)
         except HeadraceError as e:  # the test has deleted it
             assert e.status == 404
-        wait_until(lambda: not self.status(), 60, f"{self.name} is gone")
+        wait_until(lambda: not self.status(), CONNECTOR_S, f"{self.name} is gone")
 
     def status(self) -> dict[str, Any]:
         """The status; `{}` while there is none."""

@@ -15,7 +15,7 @@ import httpx
 
 from tests.support import QUICK_JVM, wait_until
 
-_START_S = 180
+_START_S = 300
 
 
 def worker_properties(group: str, listener: str) -> dict[str, str]:
@@ -58,7 +58,11 @@ class WorkerProcess:
 
     def await_ready(self) -> Self:
         """Wait until it has said where its REST API listens, or has ended."""
-        wait_until(lambda: self.output.startswith("rest=") or self.returncode is not None, _START_S, f"a worker; {self.errors}")
+
+        def told() -> bool:
+            return self.output.startswith("rest=") and self.output.endswith("\n")
+
+        wait_until(lambda: told() or self.returncode is not None, _START_S, lambda: f"a worker; {self.errors}")
         assert self.returncode is None, self.errors
         self.url = self.output.removeprefix("rest=").strip()
         return self

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-WAIT_S = 60
+WAIT_S = 180
 WIDE, NARROW = 1280, 390
 BASE = "http://site/"
 MAIN = (

@@ -92,7 +92,7 @@ def check(tutorial: Path, environ: Mapping[str, str], directory: Path) -> None:
     shell = shutil.which("bash") or "sh"
     script = "set -e\n" + "".join(f"{commands}\necho '{_MARK}'\n" for commands, _ in steps)
     run = subprocess.run(
-        [shell, "-c", script], cwd=directory, env=environ, capture_output=True, text=True, timeout=300, check=False
+        [shell, "-c", script], cwd=directory, env=environ, capture_output=True, text=True, timeout=900, check=False
     )
     outputs = run.stdout.split(_MARK)
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"

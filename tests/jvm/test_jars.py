@@ -116,7 +116,7 @@ def test_processes_that_start_together_retrieve_once(mirror: Path):
     )
     command = [sys.executable, "-c", program, str(mirror / "ivy.xml")]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    output = [run.communicate(timeout=120)[0] for run in runs]
+    output = [run.communicate(timeout=600)[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0, 0]
     assert sum("fetching one-1.0.jar" in text for text in output) == 1
 

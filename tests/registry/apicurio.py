@@ -70,7 +70,7 @@ def running(log: Path) -> Iterator[str]:
     command = [str(java()), *options, "-jar", str(program())]
     with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
-            wait_until(lambda: _answers(url) or process.poll() is not None, 180, lambda: log.read_text()[-2000:])
+            wait_until(lambda: _answers(url) or process.poll() is not None, 600, lambda: log.read_text()[-2000:])
             yield url
         finally:
             process.kill()

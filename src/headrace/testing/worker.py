@@ -12,7 +12,7 @@ import httpx
 from headrace.errors import RestError, SetupError
 from headrace.worker_process import run_distributed
 
-_START_S = 90
+_START_S, _STOP_S = 300, 120
 
 
 class EmbeddedWorker:
@@ -48,7 +48,7 @@ class EmbeddedWorker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(_STOP_S)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """One REST request; returns the parsed answer, None for an empty one.

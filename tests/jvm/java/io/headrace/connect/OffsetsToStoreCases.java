@@ -25,7 +25,7 @@ final class OffsetsToStoreCases {
         Future<Void> stored = task.set();
         equal(stored.isDone(), false);
         task.answer(null);
-        equal(stored.get(30, TimeUnit.SECONDS), null);
+        equal(stored.get(120, TimeUnit.SECONDS), null);
         equal(task.heard, List.of("stored"));
     }
 
@@ -59,7 +59,7 @@ final class OffsetsToStoreCases {
 
     private static String error(Future<Void> stored) throws Exception {
         try {
-            stored.get(30, TimeUnit.SECONDS);
+            stored.get(120, TimeUnit.SECONDS);
             return null;
         } catch (ExecutionException e) {
             return e.getCause().getMessage();

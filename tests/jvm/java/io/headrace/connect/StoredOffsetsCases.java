@@ -51,6 +51,6 @@ final class StoredOffsetsCases {
         Map<String, Object> question = events.next(60_000);
         equal(question.get("asked"), asked);
         events.answer((Long) question.get("number"), List.of(answers), null);
-        return reading.get(60, TimeUnit.SECONDS);
+        return reading.get(120, TimeUnit.SECONDS);
     }
 }

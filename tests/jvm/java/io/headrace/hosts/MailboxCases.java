@@ -29,8 +29,8 @@ final class MailboxCases {
         CompletableFuture<String> first = asked(mailbox, "first", 1);
         CompletableFuture<String> second = asked(mailbox, "second", 2);
         mailbox.exchange(2, new Object[] {new Object[] {2L, "two"}, new Object[] {1L, "one"}, new Object[] {7L, "of nobody"}});
-        equal(first.get(30, TimeUnit.SECONDS), "one");
-        equal(second.get(30, TimeUnit.SECONDS), "two");
+        equal(first.get(120, TimeUnit.SECONDS), "one");
+        equal(second.get(120, TimeUnit.SECONDS), "two");
         mailbox.exchange(2, new Object[] {new Object[] {2L, "again"}}); // sent twice: nobody waits for it any more
     }
 
@@ -44,7 +44,7 @@ final class MailboxCases {
         equal(mailbox.isLost(), false); // it was heard in between
         CompletableFuture<String> waiting = asked(mailbox, "poll", 1);
         now.addAndGet(TimeUnit.SECONDS.toNanos(13));
-        equal(waiting.get(30, TimeUnit.SECONDS), null); // who waits looks at the time, too
+        equal(waiting.get(120, TimeUnit.SECONDS), null); // who waits looks at the time, too
         equal(mailbox.isLost(), true);
         equal(mailbox.exchange(0, NO_ANSWERS), null); // by which the executor hears that its generation is over
         equal(mailbox.ask("poll", "{}"), null);
@@ -54,7 +54,7 @@ final class MailboxCases {
         Mailbox mailbox = mailbox(new AtomicLong());
         CompletableFuture<String> waiting = asked(mailbox, "start", 1);
         mailbox.lose();
-        equal(waiting.get(30, TimeUnit.SECONDS), null);
+        equal(waiting.get(120, TimeUnit.SECONDS), null);
         mailbox.tell("stop", "late");
         equal(mailbox.exchange(0, new Object[] {new Object[] {1L, "late"}}), null);
     }
