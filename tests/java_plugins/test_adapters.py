@@ -35,6 +35,7 @@ pytestmark = pytest.mark.slow
 PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
 GROUPED, TRANSFORMATION = "org.example.Grouped", "connect.transforms.Transformation"
 HERE, HANGING = "org.example.Here", "org.example.Reticent$Hanging"
+COUNTING_TASK = "org.example.CountingSourceTask"
 PREDICATE = "connect.transforms.predicates.Predicate"
 PLAIN: Any = {"class": "org.apache.kafka.connect.storage.StringConverter", "location": None, "props": {}}
 RETICENT = [f"org.example.Reticent${name}" for name in ("Null", "Throwing", "Checking")]
@@ -64,7 +65,10 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
     )
     archive(path / "second" / "plugins.jar", classes, "2.0", {PREDICATE: HERE, TRANSFORMATION: GROUPED, CONVERTER: RETICENT[0]})
     before = plugins.java_plugins()
-    java_plugins.install({"plugin.path": str(path), "plugin.discovery": "service_load"}, lambda: pytest.fail("no Spark"))
+    java_plugins.install(
+        {"plugin.path": str(path), "plugin.discovery": "service_load"},
+        lambda: pytest.fail("no Spark"),
+    )
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
     process.users = 1_000  # it does not end with one of them
     for cls in plugins.java_plugins():
@@ -239,6 +243,44 @@ def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost
     ended.result(60)
     task.context.stopping.set()
     started.result(60)
+
+
+def request(id: str, key: Any = PLAIN, **props: str) -> dict[str, Any]:
+    """What makes a host start a task in Kafka Connect's own classes, without a broker: it has no records."""
+    task = {"task.class": COUNTING_TASK, "topic": "t", "counter": "0", "records": "0", **props}
+    settings = {"name": "c", "connector.class": PICKY}
+    conversion = {"key": key, "value": PLAIN, "header": PLAIN, "stages": [], "secrets": [], "settings": settings}
+    clients: dict[str, Any] = {"consumer": {}, "producer": {"bootstrap.servers": "localhost:1"}, "admin": {}}
+    whose = {"id": id, "name": "c", "number": 0, "class": PICKY, "location": plugins.find(PICKY).location}
+    return {**whose, "props": task, **conversion, **clients}
+
+
+@pytest.fixture
+def unread(host: ProcessHost) -> Iterator[Callable[[str], str]]:
+    """Listens to tasks of these ids, for which nothing is stored."""
+    ids: list[str] = []
+
+    def listened(id: str) -> str:
+        host.listen(
+            id, HostListener(lambda: None, pytest.fail, lambda partitions: [None] * len(partitions), lambda _offsets: None)
+        )
+        ids.append(id)
+        return id
+
+    yield listened
+    for id in ids:
+        host.ask("hosted.stop", id=id, wait=5_000)
+        host.forget(id)
+
+
+def test_a_task_that_is_stopped_before_the_question_to_start_it_comes_does_not_start(
+    host: ProcessHost, unread: Callable[[str], str]
+) -> None:
+    id = unread("o@0")  # an executor takes both at once, each on its own thread
+    host.ask("hosted.stop", id=id, wait=0)
+    host.ask("hosted.start", **request(id))
+    with pytest.raises(PluginError, match="The task o@0 is not here"):
+        host.ask("hosted.awaitStart", id=id, wait=1_000)
 
 
 def start_task(host: ProcessHost, id: str, connector: str, task: str, stages: Any = (), data: Any = PLAIN, **props: str) -> None:

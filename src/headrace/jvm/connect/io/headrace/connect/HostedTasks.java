@@ -1,7 +1,9 @@
 package io.headrace.connect;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,12 +24,20 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /** The tasks that run here in Kafka Connect's own classes, by the ids that the worker gives them. */
 final class HostedTasks {
+    private static final int MOST_STOPPED = 1_000;
     private final PluginLoaders plugins;
     private final Supplier<HostEnvironment> environment;
     private final Events events;
     private final Map<String, HostedTask> tasks = new ConcurrentHashMap<>();
     /** Tasks whose plugins are being made, and that nobody has stopped yet: a plugin may never return. */
     private final Set<String> starting = ConcurrentHashMap.newKeySet();
+    /** Tasks that were stopped when they were not here, the last ones: the question to start them may still come. */
+    private final Set<String> stoppedBefore = Collections.newSetFromMap(new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+            return size() > MOST_STOPPED;
+        }
+    });
 
     HostedTasks(PluginLoaders plugins, Supplier<HostEnvironment> environment, Events events) {
         this.plugins = plugins;
@@ -45,8 +55,7 @@ final class HostedTasks {
             case "hosted.state":
                 return task(id).state(wait(request), ((Number) request.get("idleWait")).longValue());
             case "hosted.stop":
-                starting.remove(id);
-                HostedTask task = tasks.remove(id);
+                HostedTask task = taken(id);
                 return task == null || task.stop(wait(request));
             case "hosted.abandon":
                 abandon(id == null ? all() : Set.of(id));
@@ -58,10 +67,21 @@ final class HostedTasks {
 
     /** Have tasks end without waiting for them: nothing of them counts any more. All are stopped before anything may wait. */
     private void abandon(Set<String> ids) {
-        starting.removeAll(ids);
-        List<HostedTask> ended = ids.stream().map(tasks::remove).filter(Objects::nonNull).toList();
+        List<HostedTask> ended = ids.stream().map(this::taken).filter(Objects::nonNull).toList();
         ended.forEach(HostedTask::abandon);
         ended.forEach(task -> task.stop(0));
+    }
+
+    /** A task that is to end, which is not here any more then; null if it has not been made: it will not start. */
+    private HostedTask taken(String id) {
+        synchronized (stoppedBefore) {
+            boolean known = starting.remove(id);
+            HostedTask task = tasks.remove(id);
+            if (!known && task == null) {
+                stoppedBefore.add(id);
+            }
+            return task;
+        }
     }
 
     private Set<String> all() {
@@ -83,7 +103,12 @@ final class HostedTasks {
     }
 
     private void start(String id, Map<String, Object> request) {
-        starting.add(id);
+        synchronized (stoppedBefore) {
+            if (stoppedBefore.remove(id)) { // an executor takes several questions at once, each on its own thread
+                return;
+            }
+            starting.add(id);
+        }
         try {
             HostedTask task = made(id, request);
             tasks.put(id, task);
