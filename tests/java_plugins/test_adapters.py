@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from tests.support import wait_until
 pytestmark = pytest.mark.slow
 PICKY, CONVERTER = "org.example.Picky", "connect.storage.Converter"
 GROUPED, TRANSFORMATION = "org.example.Grouped", "connect.transforms.Transformation"
-HERE, HANGING = "org.example.Here", "org.example.Reticent$Hanging"
+HERE, HANGING, WAITING = "org.example.Here", "org.example.Reticent$Hanging", "org.example.Reticent$Waiting"
 COUNTING_TASK = "org.example.CountingSourceTask"
 PREDICATE = "connect.transforms.predicates.Predicate"
 PLAIN: Any = {"class": "org.apache.kafka.connect.storage.StringConverter", "location": None, "props": {}}
@@ -66,7 +67,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessHost]:
     archive(path / "second" / "plugins.jar", classes, "2.0", {PREDICATE: HERE, TRANSFORMATION: GROUPED, CONVERTER: RETICENT[0]})
     before = plugins.java_plugins()
     java_plugins.install(
-        {"plugin.path": str(path), "plugin.discovery": "service_load"},
+        {"plugin.path": str(path), "plugin.discovery": "service_load", "offset.flush.interval.ms": "50"},
         lambda: pytest.fail("no Spark"),
     )
     process = ProcessHost(ProcessSettings("tests", "256m"), plugins.java_plugins()[0].host)
@@ -281,6 +282,24 @@ def test_a_task_that_is_stopped_before_the_question_to_start_it_comes_does_not_s
     host.ask("hosted.start", **request(id))
     with pytest.raises(PluginError, match="The task o@0 is not here"):
         host.ask("hosted.awaitStart", id=id, wait=1_000)
+
+
+def test_a_task_that_is_left_behind_while_it_is_made_takes_no_commits_from_its_successor(
+    host: ProcessHost, unread: Callable[[str], str], tmp_path: Path
+) -> None:
+    journal, may_go = tmp_path / "journal", tmp_path / "go"
+    waiting = {"class": WAITING, "location": plugins.find(PICKY).location, "props": {"until": str(may_go)}}
+    left, successor = unread("l@0"), unread("s@0")
+    starts = in_background(lambda: host.ask("hosted.start", **request(left, waiting)), "left")
+    wait_until((tmp_path / "go.begun").exists, 60, "its converter is made")
+    host.ask("hosted.stop", id=left, wait=0)
+    host.ask("hosted.start", **request(successor, journal=str(journal)))
+    commits: Callable[[], int] = lambda: journal.exists() and journal.read_text().splitlines().count("commit")  # noqa: E731
+    wait_until(lambda: commits() > 1, 60, "commits")
+    may_go.touch()
+    starts.result(60)
+    before = commits()
+    wait_until(lambda: commits() > before + 1, 60, "more commits")
 
 
 def start_task(host: ProcessHost, id: str, connector: str, task: str, stages: Any = (), data: Any = PLAIN, **props: str) -> None:

@@ -36,6 +36,17 @@ public final class Reticent {
         }
     }
 
+    /** Does not return from configure before there is a file. */
+    public static class Waiting extends PlainConverter {
+        @Override
+        public void configure(Map<String, ?> props, boolean isKey) {
+            CountingSourceTask.note(Map.of("journal", props.get("until") + ".begun"), "begun");
+            while (!java.nio.file.Files.exists(java.nio.file.Path.of((String) props.get("until")))) {
+                java.util.concurrent.locks.LockSupport.parkNanos(1_000_000L);
+            }
+        }
+    }
+
     /** Does not return from configure. */
     public static class Hanging extends PlainConverter {
         @Override

@@ -31,7 +31,6 @@ public final class HostEnvironment {
     final WorkerConfig config;
     final ConnectMetrics metrics;
     final Plugins plugins = new NoPlugins();
-    final SourceTaskOffsetCommitter committer;
     private final Set<List<Object>> measured = ConcurrentHashMap.newKeySet();
 
     /** props: the worker's, as far as tasks read them. */
@@ -40,7 +39,6 @@ public final class HostEnvironment {
         all.putAll(props);
         config = new WorkerConfig(WorkerConfig.baseConfigDef(), all);
         metrics = new ConnectMetrics("headrace", config, Time.SYSTEM, "");
-        committer = new SourceTaskOffsetCommitter(config);
     }
 
     /** Where a connector adds its metrics; close it with the connector. */

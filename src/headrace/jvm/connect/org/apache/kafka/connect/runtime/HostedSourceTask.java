@@ -5,8 +5,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
@@ -34,6 +37,8 @@ public final class HostedSourceTask extends HostedTask {
     private static final Executor CLOSING = work -> new Thread(work, "plugin-producer-close").start();
     private final WorkerSourceTask task;
     private final OffsetsToStore store;
+    /** Its own, as is the committer: a successor has the same id, and a `commit()` that hangs must not hold up those of other tasks. */
+    private final ScheduledExecutorService commits;
     private volatile String failedAt; // where the last record that failed has
 
     /** reader: what the task asks for offsets; store: takes what is to be stored. */
@@ -41,6 +46,11 @@ public final class HostedSourceTask extends HostedTask {
             OffsetsToStore store) {
         super(environment, parts.id());
         this.store = store;
+        commits = Executors.newSingleThreadScheduledExecutor(work -> {
+            Thread thread = new Thread(work, "task-commits-" + id);
+            thread.setDaemon(true);
+            return thread;
+        });
         try (LoaderSwap swap = SWAP.apply(parts.loader())) {
             task = made(parts, reader);
             prepare(task, parts.config, parts.loader());
@@ -87,7 +97,11 @@ public final class HostedSourceTask extends HostedTask {
 
     @Override
     public void start() {
-        environment.committer.schedule(id, task);
+        synchronized (commits) {
+            if (!commits.isShutdown()) { // else it was stopped before it could start, which it does to close what it has
+                new SourceTaskOffsetCommitter(environment.config, commits, new ConcurrentHashMap<>()).schedule(id, task);
+            }
+        }
         super.start();
     }
 
@@ -97,10 +111,11 @@ public final class HostedSourceTask extends HostedTask {
         super.abandon();
     }
 
-    /** Returns once a commit that runs has ended: at once after `abandon`. */
     @Override
     public boolean stop(long waitMs) {
-        environment.committer.remove(id);
+        synchronized (commits) {
+            commits.shutdown(); // which does not interrupt a commit
+        }
         return super.stop(waitMs);
     }
 
