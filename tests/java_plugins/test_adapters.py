@@ -302,6 +302,14 @@ def test_a_task_that_is_left_behind_while_it_is_made_takes_no_commits_from_its_s
     wait_until(lambda: commits() > before + 1, 60, "more commits")
 
 
+def test_a_task_that_ends_by_itself_without_an_error_is_failed(host: ProcessHost, unread: Callable[[str], str]) -> None:
+    id = unread("i@0")
+    host.ask("hosted.start", **request(id, interrupt="yes"))
+    with pytest.raises(PluginError, match="Task c-0 has ended by itself: it was interrupted"):
+        for _ in range(2_000):
+            host.ask("hosted.state", id=id, wait=10, idleWait=10)
+
+
 def start_task(host: ProcessHost, id: str, connector: str, task: str, stages: Any = (), data: Any = PLAIN, **props: str) -> None:
     """Start a task whose keys and values become bytes by `data`."""
     whose = {"id": id, "name": "c", "number": 0, "context": "", "class": connector, "location": plugins.find(connector).location}

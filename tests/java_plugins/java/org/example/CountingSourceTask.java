@@ -107,6 +107,9 @@ public class CountingSourceTask extends SourceTask {
         }
         if (!retried && props.containsKey("retry")) {
             retried = true;
+        if (props.containsKey("interrupt")) {
+            throw new InterruptedException();
+        }
             throw new RetriableException("again");
         }
         long end = Math.min(Long.parseLong(props.getOrDefault("records", "10")), at + 3);

@@ -12,6 +12,7 @@ import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import org.apache.kafka.connect.storage.ClusterConfigState;
@@ -171,6 +172,9 @@ public abstract class HostedTask implements TaskStatus.Listener {
         }
     }
 
+        if (ended && !stopping) { // Kafka Connect takes an InterruptedException for the end of the task
+            throw new ConnectException("Task " + id + " has ended by itself: it was interrupted, or has thrown an InterruptedException");
+        }
     /** What the failure of the task says, where more is known than it says itself. */
     Throwable explained(Throwable failure) {
         return failure;
