@@ -38,3 +38,14 @@ def test_passwords_of_plugins_are_in_no_line(capfdbinary) -> None:
     written = capfdbinary.readouterr().err
     assert b"java.lang.IllegalStateException: no '[hidden]' for admin-passenger\n\xff\n" in written
     assert b"login" not in written
+
+
+def test_a_secret_of_several_lines_is_in_no_line_with_its_line_breaks_escaped_or_with_one_of_its_own(capfd) -> None:
+    hide(["-----BEGIN KEY-----\r\nTUlJRXZRSUJBREFO\r\nQmdrcWhraUc5dzBC\r\n-----END KEY-----\r\n"])
+    lines = [
+        "key -----BEGIN KEY-----\\r\\nTUlJRXZRSUJBREFO\\r\\nQmdrcWhraUc5dzBC\\r\\n-----END KEY----- is bad",
+        "TUlJRXZRSUJBREFO",
+    ]
+    for line in lines:
+        pass_line(f"{line}\n".encode())
+    assert "key [hidden] is bad\n[hidden]\n" in capfd.readouterr().err

@@ -77,8 +77,20 @@ def is_maskable(text: str) -> bool:
 
 
 def maskable(secrets: Iterable[str]) -> list[str]:
-    """The secrets that are `is_maskable`, the longest first: a shorter one may be a part of it."""
-    return sorted(filter(is_maskable, set(secrets)), key=len, reverse=True)
+    """The texts by which secrets are shown that are `is_maskable`, the longest first: a shorter one may be a part of it.
+
+    One of several lines, as a private key, is shown line by line, too, or with the escapes of logs and JSON.
+    """
+    return sorted(filter(is_maskable, {text for secret in secrets for text in _shown_as(secret)}), key=len, reverse=True)
+
+
+def _shown_as(secret: str) -> set[str]:
+    texts = {secret, secret.strip(), *_lines(secret)}
+    return texts | {json.dumps(text, ensure_ascii=False)[1:-1] for text in texts} | {text.replace("\n", "\\n") for text in texts}
+
+
+def _lines(text: str) -> set[str]:
+    return {line.strip() for line in text.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
 
 
 @contextmanager
@@ -96,7 +108,7 @@ def concealed() -> Iterator[None]:
 def _forms(value: str) -> set[str]:
     """The value as it is, trimmed, its items as a list, its lines, and each with the escapes of Python and JSON."""
     parts = {value, value.strip(), *(item.strip() for item in value.split(","))}
-    parts |= {line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
+    parts |= _lines(value)
     parts = {part for part in parts if is_maskable(part)}
     quoted = {json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in parts for ascii_only in (True, False)}
     return parts | quoted | {repr(part)[1:-1] for part in parts}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.config import Password
-from headrace.config.redaction import is_maskable
+from headrace.config.redaction import maskable
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -40,10 +40,10 @@ _secret_words: re.Pattern[str] | None = None
 def hide(secrets: Iterable[str]) -> None:
     """Have these texts not shown in lines of JVMs from now on, where they stand as words of their own.
 
-    They are passwords of plugins, which may say them in what they log or throw. Those that are not `is_maskable` are left.
+    They are passwords of plugins, which may say them in what they log or throw: their `maskable` texts.
     """
     global _secrets, _secret_words
-    more = set(filter(is_maskable, secrets))
+    more = set(maskable(secrets))
     if more <= _secrets:
         return
     _secrets |= more
