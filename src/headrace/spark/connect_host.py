@@ -13,7 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -27,6 +27,7 @@ from headrace.config.redaction import maskable
 from headrace.errors import ConnectError, RetriableError
 from headrace.jvm.jars import connect_classpath
 from headrace.jvm.output import hide
+from headrace.retry import Backoff
 from headrace.spark import plugin_log_levels
 from headrace.spark.plane import in_driver
 
@@ -142,7 +143,7 @@ class PluginHost(ABC):
             while True:
                 event = self.ask("event", wait=_EVENT_WAIT_MS)
                 if event is not None:
-                    executor.submit(self._dispatch, event, executor)
+                    executor.submit(self._dispatch, event, executor).add_done_callback(_report)
 
     def _dispatch(self, event: Mapping[str, Any], executor: ThreadPoolExecutor) -> None:
         listener = _LISTENERS.get(event["id"])
@@ -160,7 +161,7 @@ class PluginHost(ABC):
 
     def _dispatch_later(self, event: Mapping[str, Any], executor: ThreadPoolExecutor) -> None:
         time.sleep(_RETRY_S)
-        executor.submit(self._dispatch, event, executor)  # refused once the host has ended
+        executor.submit(self._dispatch, event, executor).add_done_callback(_report)  # refused once the host has ended
 
     def _respond(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
         """Answer a request; raises RetriableError, without an answer, if stored offsets cannot be read yet."""
@@ -227,11 +228,25 @@ class ConnectHost(PluginHost):
             return self._java
 
     def _follow(self) -> None:
-        try:
-            self.follow()
-        except Exception as e:  # the session has ended
-            log.debug("plugins.events.end", cause=str(e))
-            _following.clear()
+        """Handle requests of plugins until the session ends; they wait for it, so an error of the host itself is survived."""
+        retry = Backoff(0.25, 10.0)
+        while True:
+            try:
+                self.follow()
+            except PluginError as error:
+                log.warning("plugins.events.retried", cause=f"{error.java_class}: {error}")
+                time.sleep(retry.failed())
+            except Exception as e:  # the session has ended
+                log.debug("plugins.events.end", cause=str(e))
+                _following.clear()
+                return
+
+
+def _report(request: Future[None]) -> None:
+    """Log the error of a request of a plugin that could not be handled."""
+    error = request.exception()
+    if error is not None:
+        log.error("plugins.request.failed", cause=f"{type(error).__name__}: {error}")
 
 
 def _level(logger: str, level: str) -> str:
