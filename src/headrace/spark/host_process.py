@@ -192,7 +192,7 @@ class ProcessHost(PluginHost):
 
     def release(self) -> None:
         """Release the process; the last release ends it."""
-        with _STARTING:
+        with _LISTED:
             self.users -= 1
             if self.users:
                 return
@@ -202,7 +202,9 @@ class ProcessHost(PluginHost):
 
 
 _PROCESSES: dict[ProcessSettings, ProcessHost] = {}
-_STARTING = threading.Lock()
+_LISTED = threading.Lock()
+_STARTS: dict[str, threading.Lock] = {}
+"""Held, by connector, while its process starts, which takes seconds: nobody else waits for that."""
 
 
 def acquire(settings: ProcessSettings, driver: ConnectHost) -> ProcessHost:
@@ -210,18 +212,31 @@ def acquire(settings: ProcessSettings, driver: ConnectHost) -> ProcessHost:
 
     Raises SetupError if it does not start.
     """
-    with _STARTING:
+    with _LISTED:
+        start = _STARTS.setdefault(settings.connector, threading.Lock())
+    with start:
+        process = _acquired(settings)
+        if process is None:
+            process = ProcessHost(settings, driver)
+            process.users = 1
+            with _LISTED:
+                _PROCESSES[settings] = process
+            log.info("plugins.process.started", connector=settings.connector, heap=settings.heap)
+        return process
+
+
+def _acquired(settings: ProcessSettings) -> ProcessHost | None:
+    with _LISTED:
         process = _PROCESSES.get(settings)
         if process is None or not process.alive:
-            process = _PROCESSES[settings] = ProcessHost(settings, driver)
-            log.info("plugins.process.started", connector=settings.connector, heap=settings.heap)
+            return None
         process.users += 1
         return process
 
 
 def running(connector: str) -> list[ProcessHost]:
     """The processes of a connector that have not ended."""
-    with _STARTING:
+    with _LISTED:
         return [host for settings, host in _PROCESSES.items() if settings.connector == connector and host.alive]
 
 
