@@ -16,7 +16,7 @@ CASES = [
     "io.headrace.PolledRecordsCases", "io.headrace.connect.ContextLoaderCases", "io.headrace.connect.OffsetsToStoreCases",
     "io.headrace.connect.SecretsInterceptorCases", "io.headrace.connect.SourceTaskHostCases",
     "io.headrace.connect.StoredOffsetsCases", "io.headrace.connect.TimestampCases", "io.headrace.hosts.MailboxCases",
-    "io.headrace.hosts.PluginLinesCases", "io.headrace.lanes.LanesCases",
+    "io.headrace.hosts.PluginLinesCases", "io.headrace.hosts.PluginThreadsCases", "io.headrace.lanes.LanesCases",
 ]  # fmt: skip
 
 

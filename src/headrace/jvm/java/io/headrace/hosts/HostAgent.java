@@ -110,6 +110,7 @@ public final class HostAgent {
         }
         ConnectHost.open(String.join(File.pathSeparator, jars));
         lines.follow(ConnectHost.loader(), (String) offered[2]);
+        PluginThreads.follow(ConnectHost.loader());
         ConnectHost.call("files", new Object[] {(UnaryOperator<String>) files::url});
         ConnectHost.ask("plugins", (String) offered[1]);
         open = true;

@@ -99,6 +99,8 @@ public abstract class HostedTask implements TaskStatus.Listener {
         thread = new Thread(task, "task-thread-" + id);
         thread.setDaemon(true);
         thread.setContextClassLoader(loader);
+        // WorkerTask has logged and reported an Error before it throws it again: Spark would end the executor for it.
+        thread.setUncaughtExceptionHandler((ended, error) -> { });
     }
 
     /** A transformation with its predicate, null for none. */
@@ -170,11 +172,11 @@ public abstract class HostedTask implements TaskStatus.Listener {
         if (failure != null && ended) {
             throw failure;
         }
-    }
-
         if (ended && !stopping) { // Kafka Connect takes an InterruptedException for the end of the task
             throw new ConnectException("Task " + id + " has ended by itself: it was interrupted, or has thrown an InterruptedException");
         }
+    }
+
     /** What the failure of the task says, where more is known than it says itself. */
     Throwable explained(Throwable failure) {
         return failure;
