@@ -8,11 +8,12 @@ from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorC
 from headrace.connectors.base import TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.runtime.distributed_config import DistributedConfig
-from headrace.runtime.hosted import plan_hosted, plan_hosted_sink, plan_polled
+from headrace.runtime.hosted import plan_hosted, plan_hosted_sink, plan_polled, with_secrets_of
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.sink.plan import plan_sink_task
 from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.java_plugin import JavaPlugin
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WORKER = StandaloneConfig({"key.converter": STRING, "value.converter": STRING, "offset.storage.file.filename": "/o"})
@@ -125,3 +126,13 @@ def test_transactions_are_written_by_spark():
     topics = {f"{kind}.storage.topic": kind for kind in ("config", "offset", "status")}
     once = {"group.id": "g", "bootstrap.servers": "b:1", "exactly.once.source.support": "enabled", **topics}
     assert hosted({}, DistributedConfig({**once, "key.converter": STRING, "value.converter": STRING})) is None
+
+
+def test_secrets_of_the_connector_are_hidden_in_its_tasks_whatever_their_names_there():
+    class Connector(JavaPlugin):
+        @classmethod
+        def passwords(cls, props):
+            return [props["pin"], "hunter2"]
+
+    conversion = with_secrets_of(Connector, {"pin": "4711-0815"}, Conversion({}, {}, {}, secrets=["of-a-transform", "hunter2"]))
+    assert conversion.secrets == ["of-a-transform", "4711-0815", "hunter2"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config.prefixes import under
+from headrace.config.redaction import maskable
 from headrace.connect_config.engine import heap
 from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.shadowing import as_named, in_host, in_java_sink, is_in_java
@@ -30,6 +31,7 @@ from headrace.runtime.plan import TaskPlan, converter_settings, packaged_with
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.java_call import secrets_of
+from headrace.spark.java_plugin import JavaPlugin
 from headrace.spark.kafka import ONE_REQUEST
 from headrace.transforms.stages import Stage
 
@@ -97,6 +99,15 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     settings = _settings_of(config, *_SINK_SETTINGS)
     return conversion, HostedClients(settings, _producer(plan.letter_producer), plan.letter_admin, consumer)
+
+
+def with_secrets_of(connector: type[Any], config: Props, conversion: Conversion) -> Conversion:
+    """The conversion with the secrets of the connector's configuration, too: its tasks may have them under other names.
+
+    config: the connector's, resolved.
+    """
+    own = connector.passwords(config) if issubclass(connector, JavaPlugin) else []
+    return replace(conversion, secrets=maskable([*conversion.secrets, *own]))
 
 
 def converters_of(task: object) -> Used | None:

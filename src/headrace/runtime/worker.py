@@ -41,7 +41,7 @@ from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms, own_transactions
-from headrace.runtime.hosted import converters_of, plan_hosted, plan_hosted_sink, plan_polled
+from headrace.runtime.hosted import converters_of, plan_hosted, plan_hosted_sink, plan_polled, with_secrets_of
 from headrace.runtime.hosted_work import HostedWork
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
@@ -194,7 +194,7 @@ class Worker:
                 kafka_task = task.as_kafka_task()
                 return kafka_task, self._hosted_work(kafka_task, new, (hosted[0], replace(hosted[1], store=put)))
             plan, conversion = plan_polled(plan, config, self.config)
-            task.convert_by(conversion)
+            task.convert_by(with_secrets_of(new.connector, config, conversion))
         needs = SourceDependencies(
             spark=self.spark,
             ports=self._ports(new, plan, put),
@@ -208,7 +208,8 @@ class Worker:
 
     def _hosted_work(self, task: HostedTask, new: _NewTask[Any], hosted: tuple[Conversion, HostedClients]) -> HostedWork:
         note = partial(self._note_topic, new.context.connector, new.context.task)
-        return HostedWork(new.props, task, hosted, note, new.recorder)
+        conversion = with_secrets_of(new.connector, new.settings.originals, hosted[0])
+        return HostedWork(new.props, task, (conversion, hosted[1]), note, new.recorder)
 
     def _register_metrics(self, stages: Sequence[Stage], metrics: PluginMetrics) -> None:
         if any(hasattr(part, "user") for stage in stages for part in (stage.transformation, stage.predicate)):

@@ -36,7 +36,7 @@ public class CountingSourceTask extends SourceTask {
             java.util.concurrent.locks.LockSupport.parkNanos(1_000_000_000L);
         }
         if (method.equals(props.get("fail"))) {
-            String secret = props.get("secret");
+            String secret = props.getOrDefault("renamed", props.get("secret"));
             String what = "no luck in " + method + (secret == null ? "" : " with " + secret);
             if (props.containsKey("linkage")) {
                 throw new NoClassDefFoundError(what);
