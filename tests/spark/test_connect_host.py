@@ -22,7 +22,7 @@ class WrittenDown(ConnectHost):
         super().__init__(lambda: None, {})  # type: ignore[arg-type,return-value]
         self.left = list(answers)
 
-    def exchange(self, _method: str, _request: str) -> str:
+    def exchange(self, method: str, request: str) -> str:
         return json.dumps(self.left.pop(0))
 
 
