@@ -20,6 +20,7 @@ from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.connectors.java.connector import JavaConnector
 from headrace.connectors.java.kafka_task import JavaTask
 from headrace.errors import BadRequestError, ConnectError, RetriableError
+from headrace.jvm import output
 from headrace.rest.routes import loggers
 from headrace.runtime import java_plugins
 from headrace.runtime.hosted import _WITH_SCHEMAS
@@ -214,22 +215,19 @@ def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(
     source.stop()
 
 
-def test_what_a_plugin_prints_need_not_be_utf8(started: Callable[..., JavaConnector], capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_plugin_prints_is_in_its_log_and_need_not_be_utf8(
+    started: Callable[..., JavaConnector], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", output.__name__)  # as a worker has it
     source = started()
-    assert "\N{REPLACEMENT CHARACTER} printed" in printed(capfd)
+    await_prints(caplog, 1)
     source.stop()
+    assert "\N{REPLACEMENT CHARACTER} printed connector=c plugin_logger=stdout" in caplog.text
 
 
-def printed(capfd: pytest.CaptureFixture[str]) -> str:
-    """What the process has printed, to the line of a connector that starts."""
-    lines: list[str] = []
-
-    def has_it() -> bool:
-        lines.append(capfd.readouterr().err)
-        return " printed" in "".join(lines)
-
-    wait_until(has_it, 60, lambda: "".join(lines))
-    return "".join(lines)
+def await_prints(caplog: pytest.LogCaptureFixture, starts: int) -> None:
+    """Wait for what a connector has printed at so many starts."""
+    wait_until(lambda: caplog.text.count(" printed") == starts, 60, lambda: caplog.text)
 
 
 def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,12 +365,12 @@ def test_who_asks_for_stored_offsets_waits_until_they_can_be_read(host: ProcessH
 
 
 def test_levels_of_its_loggers_can_be_set_and_a_message_is_one_line(
-    started: Callable[..., JavaConnector], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    started: Callable[..., JavaConnector], caplog: pytest.LogCaptureFixture
 ) -> None:
-    for level in ("DEBUG", "WARN"):
+    for starts, level in enumerate(("DEBUG", "WARN"), 1):
         loggers.apply("org.example", level)
         source = started(topic=f"level {level}")
-        printed(capfd)  # so what is logged before has come, too
+        await_prints(caplog, starts)  # so what is logged before has come, too
         source.stop()
     assert "it starts\\nwith level DEBUG" in caplog.text
     assert "level WARN" not in caplog.text

@@ -53,6 +53,7 @@ public final class ConnectHost {
         }
         loader = new URLClassLoader("connect", urls, new Base(ConnectHost.class.getClassLoader()));
         host = (BiFunction) loader.loadClass("io.headrace.connect.Host").getConstructor(new Class[0]).newInstance(new Object[0]);
+        call("output", new Object[0]);
     }
 
     /** A question and its answer, as JSON. */

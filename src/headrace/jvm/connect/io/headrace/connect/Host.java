@@ -24,7 +24,7 @@ import org.apache.logging.log4j.core.config.Configurator;
  *
  * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark,
  * `chain` has plugins change one, after `define`, which throws what is wrong with them. `files` says where files of plugins are on a
- * machine that is not the worker's.
+ * machine that is not the worker's. `output` has what plugins print in the log from then on.
  */
 public final class Host implements BiFunction<String, Object[], Object> {
     private final PluginLoaders plugins = new PluginLoaders(Host.class.getClassLoader());
@@ -57,6 +57,9 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 return chains.answer("chain.define", (String) defined.get("id"), defined);
             case "files":
                 plugins.findFilesBy((UnaryOperator<String>) arguments[0]);
+                return null;
+            case "output":
+                Printed.take();
                 return null;
             case "chain":
                 return chains.call((String) arguments[0], (Object[]) arguments[1]);

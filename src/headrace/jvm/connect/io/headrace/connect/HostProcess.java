@@ -37,6 +37,7 @@ public final class HostProcess {
         HostProcess process = new HostProcess(input.readLine());
         ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         System.out.println("port " + server.getLocalPort());
+        process.host.apply("output", new Object[0]);
         background("questions", () -> process.accept(server));
         while (input.readLine() != null) { // nothing more comes
             continue;
