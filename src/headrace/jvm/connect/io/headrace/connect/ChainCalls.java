@@ -29,7 +29,9 @@ final class ChainCalls {
     Object answer(String method, String id, Map<String, Object> request) {
         switch (method) {
             case "chain.define":
-                defined.computeIfAbsent(id, given -> new Calls(request));
+                if (!defined.containsKey(id)) { // no lock of the map's is held while plugins are made: one may never return
+                    defined.put(id, new Calls(request));
+                }
                 return null;
             case "chain.close":
                 Calls calls = defined.remove(id);
@@ -43,6 +45,29 @@ final class ChainCalls {
             default:
                 throw new IllegalArgumentException(method);
         }
+    }
+
+    /** `chain.define` where Spark's task asks for it, in an executor. */
+    void define(Map<String, Object> request) {
+        forSpark(request, () -> answer("chain.define", (String) request.get("id"), request));
+    }
+
+    /** Throws what a plugin throws, without secrets: Spark and its logs have it as it is. */
+    private static <T> T forSpark(Map<String, Object> request, Supplier<T> plugin) {
+        try {
+            return plugin.get();
+        } catch (RuntimeException | LinkageError e) {
+            String trace = Failure.trace(e);
+            String shown = Failure.hidden(trace, secrets(request));
+            if (shown.equals(trace)) {
+                throw e;
+            }
+            throw new ConnectException(shown);
+        }
+    }
+
+    private static List<?> secrets(Map<String, Object> request) {
+        return (List<?>) request.getOrDefault("secrets", List.of());
     }
 
     /** What the plugins of this id make of the parts of a record (see the classes of ChainCall). */
@@ -75,11 +100,11 @@ final class ChainCalls {
 
         Object[] call(Object[] parts) {
             ChainCall one = idle.pollFirst();
-            ChainCall used = one == null ? ChainCall.of(plugins, request) : one;
+            ChainCall used = one == null ? forSpark(request, () -> ChainCall.of(plugins, request)) : one;
             try {
                 Object[] answer = used.call(parts, retries);
                 if (answer[0] != null) {
-                    Failure.masked((Object[]) answer[0], (List<?>) request.getOrDefault("secrets", List.of()));
+                    Failure.masked((Object[]) answer[0], secrets(request));
                 }
                 return answer;
             } finally {

@@ -53,8 +53,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 String id = (String) arguments[0];
                 return new RecordRows(task(id), (Long) arguments[1], (Long) arguments[2], converters.get(id), (Boolean) arguments[3]);
             case "define":
-                Map<String, Object> defined = Json.read((String) arguments[0]);
-                return chains.answer("chain.define", (String) defined.get("id"), defined);
+                chains.define(Json.read((String) arguments[0]));
+                return null;
             case "files":
                 plugins.findFilesBy((UnaryOperator<String>) arguments[0]);
                 return null;

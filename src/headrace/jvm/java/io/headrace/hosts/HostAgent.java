@@ -40,6 +40,7 @@ public final class HostAgent {
     private final PluginLines lines;
     private final ExecutorService threads = Executors.newCachedThreadPool(work -> daemon("plugin-question", work));
     private final Set<String> chains = ConcurrentHashMap.newKeySet();
+    private final Map<String, Object> defining = new ConcurrentHashMap<>(); // locks by chain
     private final List<Object[]> answers = new ArrayList<>();
     private boolean open;
     private long generation = 1;
@@ -77,10 +78,16 @@ public final class HostAgent {
         return ConnectHost.call("chain", new Object[] {id, parts});
     }
 
-    private synchronized void define(String id) {
-        if (chains.contains(id)) {
-            return;
+    /** One chain at a time, and no other chain waits for it: a plugin may not return when it is configured. */
+    private void define(String id) {
+        synchronized (defining.computeIfAbsent(id, given -> new Object())) {
+            if (!chains.contains(id)) {
+                defined(id);
+            }
         }
+    }
+
+    private void defined(String id) {
         try {
             open();
             String request = (String) driver.ask(new Object[] {"chain", id});
@@ -193,6 +200,7 @@ public final class HostAgent {
         try {
             if (method.equals("chain.close")) {
                 chains.removeIf(request::contains);
+                defining.keySet().removeIf(request::contains);
             }
             open();
             answer = ConnectHost.ask(method, request);
