@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -22,3 +23,16 @@ def test_kafkas_words_are_used() -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         found += [f"{path.relative_to(ROOT)}:{number}" for number, line in enumerate(lines, 1) if INSTEAD.search(line)]
     assert found == []
+
+
+SAY_NO_TYPE = {"found", "given", "one", "told"}
+
+
+def test_local_names_say_what_they_are() -> None:
+    names = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in SAY_NO_TYPE:
+                    names.append(f"{path.relative_to(ROOT)}:{node.lineno}: {name}")
+    assert names == []

@@ -104,8 +104,8 @@ class EventLog:
     def page(self, count: int, before: str | None = None, **fields: str | None) -> EventPage:
         """The last `count` events before a time, as `last`; of one millisecond all or none, so that the next page misses none."""
         # They are kept in the order of arrival, which is not that of their times: workers' clocks differ.
-        found = sorted(self.last(_ALL, **fields), key=lambda event: event["time"])
-        matching = [event for event in found if before is None or event["time"] < before]
+        events = sorted(self.last(_ALL, **fields), key=lambda event: event["time"])
+        matching = [event for event in events if before is None or event["time"] < before]
         first = max(0, len(matching) - count)
         while 0 < first < len(matching) and matching[first - 1]["time"] == matching[first]["time"]:
             first -= 1

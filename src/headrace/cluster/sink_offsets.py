@@ -95,10 +95,10 @@ class SinkOffsets:
         Raises ConnectError in the words that Kafka Connect has for a group with members.
         """
         state, group = self._cluster(), group_of(name, config)
-        for other, given in state.connectors.items():
+        for other, other_config in state.connectors.items():
             if other == name or state.target_state(other) is TargetState.STOPPED or not state.task_configs(other):
                 continue
-            if connector_type(given) == "sink" and group_of(other, self._resolved(given)) == group:
+            if connector_type(other_config) == "sink" and group_of(other, self._resolved(other_config)) == group:
                 raise ConnectError(_IN_USE.format(action=action, name=name))
 
     def _resolved(self, config: Config) -> Config:

@@ -75,10 +75,12 @@ def common_definition(
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
-        given = props.get(name)
-        used = converter_of(connector, str(converters.get(name) or "") if given is None else trim(str(given)), slot)
+        converter_name = props.get(name)
+        used = converter_of(
+            connector, str(converters.get(name) or "") if converter_name is None else trim(str(converter_name)), slot
+        )
         changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
-        option = _version_option(declared.options[version], used, None if given is None else beside)
+        option = _version_option(declared.options[version], used, None if converter_name is None else beside)
         changed[version] = _of_converter(option, name, declared.options[version], props)
     version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
     changed[VERSION] = replace(_version_option(version_option, version_of or connector), validator=version_option.validator)

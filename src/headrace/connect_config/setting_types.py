@@ -22,7 +22,7 @@ _KINDS = {CONNECTOR: (Kind.SOURCE, Kind.SINK)} | {place: slot.kinds for place, s
 
 def setting_types(named: Iterable[NamedPlugin]) -> list[Mapping[str, str]]:
     """`name` and `type` of each option of these plugins, under their prefixes; nothing of a plugin that is not there."""
-    connector, found = None, list[Mapping[str, str]]()
+    connector, types = None, list[Mapping[str, str]]()
     for plugin in named:
         try:
             cls = _class_of(plugin, connector)
@@ -31,8 +31,8 @@ def setting_types(named: Iterable[NamedPlugin]) -> list[Mapping[str, str]]:
             continue
         if plugin.place == CONNECTOR:
             connector = cls
-        found += [{"name": plugin.prefix + name, "type": kind} for name, kind in options]
-    return found
+        types += [{"name": plugin.prefix + name, "type": kind} for name, kind in options]
+    return types
 
 
 def _class_of(plugin: NamedPlugin, connector: type[Any] | None) -> type[Any]:

@@ -237,7 +237,7 @@ def _converter_options(
     connector: type[Any], props: Props, values: rules.Values
 ) -> list[tuple[str, ConfigDef, list[ConfigValue]]]:
     """The options of the converters that the connector names itself, and their results; if there are none, the key says why."""
-    found: list[tuple[str, ConfigDef, list[ConfigValue]]] = []
+    checked_options: list[tuple[str, ConfigDef, list[ConfigValue]]] = []
     for key in ("header.converter", "key.converter", "value.converter"):
         name = values[key].value
         if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
@@ -255,11 +255,11 @@ def _converter_options(
             definition: ConfigDef = with_version(cls, version, beside).definition()
             what = "perform config validation for"
             checked = definition.validate({"converter.type": key.partition(".")[0], **settings})
-            found.append((key, definition, checked))
+            checked_options.append((key, definition, checked))
         except ConnectError as error:  # of a class in Java
             why = "" if error.message == "null" else f": {error.message}"
             values[key].errors.append(f"Failed to {what} {key.replace('.', ' ')}{why}")
-    return found
+    return checked_options
 
 
 def _client_overrides(report: Report, props: Props, connector: type[Any], worker: WorkerSettings) -> None:

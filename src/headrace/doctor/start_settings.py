@@ -63,7 +63,7 @@ def _of_listeners(
 def _addresses(listener: ListenerAddress) -> list[str]:
     """The addresses that would be listened on; none of a host that is not known, which is a finding of its port."""
     try:
-        found = socket.getaddrinfo(listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        entries = socket.getaddrinfo(listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
         return []
-    return [str(entry[4][0]) for entry in found]
+    return [str(entry[4][0]) for entry in entries]

@@ -49,10 +49,10 @@ def servers(props: Mapping[str, str]) -> frozenset[str]:
     return frozenset(comma_separated(props.get("bootstrap.servers", "")))
 
 
-def same_connection(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+def same_connection(settings: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Whether two clients use the same cluster with the same security settings and login."""
-    differing = {name for name, _ in connection_settings(one).items() ^ connection_settings(other).items()}
-    return differing <= {"bootstrap.servers"} and servers(one) == servers(other)
+    differing = {name for name, _ in connection_settings(settings).items() ^ connection_settings(other).items()}
+    return differing <= {"bootstrap.servers"} and servers(settings) == servers(other)
 
 
 @dataclass(frozen=True)

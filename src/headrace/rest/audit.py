@@ -81,9 +81,9 @@ class Audit:
         if is_of_stranger({key: value for key, value in event.items() if value is not None}) and not self._strangers.take():
             return
         content = _object(taken)
-        one, detail = asked_for(content, before, whole=whole)
+        body_name, detail = asked_for(content, before, whole=whole)
         several = list(map(str, names)) if isinstance(names := content.get("connectors"), list) else None
-        about = {"connector": name or one, "detail": detail, "connectors": several or None}
+        about = {"connector": name or body_name, "detail": detail, "connectors": several or None}
         self._herder.audit.add(**event, **about, worker_id=self._herder.worker_id)
 
     def _add_count(self) -> None:

@@ -133,14 +133,14 @@ def written_by(connector_class: str, config: Config) -> NamedDatabase | None:
     Of Debezium's sinks for JDBC and MongoDB, and of MongoDB's own.
     """
     if connector_class == _JDBC_SINK:
-        found = of_jdbc(config.get("connection.url") or "")
+        location = of_jdbc(config.get("connection.url") or "")
     else:
         address, name = {
             _DEBEZIUM_MONGO_SINK: ("mongodb.connection.string", "sink.database"),
             _MONGO_SINK: ("connection.uri", "database"),
         }.get(connector_class, ("", ""))
-        found = _of_mongodb(config.get(address) or "", config.get(name))
-    return None if found is None or "${" in f"{found}" else found  # a placeholder names nothing
+        location = _of_mongodb(config.get(address) or "", config.get(name))
+    return None if location is None or "${" in f"{location}" else location  # a placeholder names nothing
 
 
 def _of_mongodb(address: str, database: str | None) -> NamedDatabase | None:

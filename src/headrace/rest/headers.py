@@ -96,7 +96,9 @@ class CrossOrigin:
 
     def allows(self, origin: str) -> bool:
         """Whether pages of this origin, or of one of several that are separated by blanks, may call."""
-        return "*" in self.origins or any(_allowed(allowed, one) for one in origin.split() for allowed in self.origins)
+        return "*" in self.origins or any(
+            _allowed(allowed, candidate) for candidate in origin.split() for allowed in self.origins
+        )
 
     def apply(self, method: str, request: Headers, headers: MutableHeaders) -> None:
         """Add the CORS headers that the answer to this request needs."""

@@ -49,10 +49,10 @@ class MediaType:
 
 def content_type(header: str) -> MediaType:
     """The type that a `Content-Type` header names. Raises MediaTypeError."""
-    found = _parse(header)
-    if "/" not in found.name:
+    media_type = _parse(header)
+    if "/" not in media_type.name:
         raise MediaTypeError(header)
-    return found
+    return media_type
 
 
 @lru_cache  # clients send few, each with every request, and it is asked for twice
@@ -68,12 +68,12 @@ def acceptable(header: str | None) -> tuple[MediaType, ...]:
 
 
 def _range(item: str) -> MediaType:
-    found = _parse(item)
+    media_type = _parse(item)
     quality = 1.0
-    for name, value in found.parameters:
+    for name, value in media_type.parameters:
         if name == "q":
             quality = _quality(value)
-    return MediaType(found.name if "/" in found.name else f"{found.name}/*", found.parameters, quality)
+    return MediaType(media_type.name if "/" in media_type.name else f"{media_type.name}/*", media_type.parameters, quality)
 
 
 def _parse(text: str) -> MediaType:
@@ -82,12 +82,12 @@ def _parse(text: str) -> MediaType:
         raise MediaTypeError(text)
     name, parameters, at = start[0].strip().lower(), {}, start.end()
     while text[at:].strip():
-        found = _PARAMETER.match(text, at)
-        if found is None:
+        parameter = _PARAMETER.match(text, at)
+        if parameter is None:
             raise MediaTypeError(text)
-        if found[1]:
-            parameters[found[1].lower()] = _unquoted(found[2])
-        at = found.end()
+        if parameter[1]:
+            parameters[parameter[1].lower()] = _unquoted(parameter[2])
+        at = parameter.end()
     return MediaType(name, tuple(sorted(parameters.items())))
 
 

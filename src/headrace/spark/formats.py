@@ -23,7 +23,7 @@ _UNAVAILABLE = re.compile(
 
 def option(options: Mapping[str, str], name: str) -> str | None:
     """The value of an option of a data source, None if it is not there. name: in small letters; Spark takes it in any case."""
-    return next((value for given, value in options.items() if given.lower() == name), None)
+    return next((value for option_name, value in options.items() if option_name.lower() == name), None)
 
 
 def available_formats(spark: SparkSession) -> list[str]:

@@ -58,8 +58,8 @@ def outcomes(
     for part, converter in (("key", converters.key), ("value", converters.value)):
         new = converter.schema_in(f"in_{part}", ())
         if new is not None:
-            found = frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()
-            known[part] = list(dict.fromkeys(row["s"] for row in found))
+            unknown = frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()
+            known[part] = list(dict.fromkeys(row["s"] for row in unknown))
     try:
         compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
     except SerializationError as error:  # Kafka's converters know their character sets before

@@ -105,13 +105,13 @@ class TopicCreator:
         if topic in self._existing:
             return
         try:
-            found = self._admin.describe(topic, self._timeout_s)
+            description = self._admin.describe(topic, self._timeout_s)
         except KafkaFailure as failure:
             if failure.code == REQUEST_TIMED_OUT:
                 raise not_described(topic, failure, self._brokers) from failure
             raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
         try:
-            if found is None:
+            if description is None:
                 self._admin.create(topic, 1, replication_factor, {}, self._timeout_s, exist_ok=True)
         except KafkaFailure as failure:
             raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure

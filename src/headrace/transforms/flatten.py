@@ -97,8 +97,8 @@ def _or_default(typed: TypedValue, absent: Sql | None) -> TypedValue:
     defaulted = typed.or_default(True)
     if absent == NEVER or defaulted is typed:
         return defaulted
-    given = negated(absent)
-    return typed if given == NEVER else replace(defaulted, sql=case([(given, defaulted.sql)]))
+    present = negated(absent)
+    return typed if present == NEVER else replace(defaulted, sql=case([(present, defaulted.sql)]))
 
 
 def _optional(typed: TypedValue, optional: bool) -> TypedValue:

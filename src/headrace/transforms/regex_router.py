@@ -41,8 +41,8 @@ class RegexRouter(Transformation):
         """Rename the topic; a replacement that names a group which does not exist fails the record, as in Kafka."""
         context = record.context
         topic = context.scope.bind(call("headrace_regex_replace", record.topic, lit(self.regex), lit(self.replacement)))
-        given = call("headrace_regex_problem", record.topic, lit(self.regex), lit(self.replacement))
-        problem = context.scope.bind(case([(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", given)]))
+        wrong_pattern = call("headrace_regex_problem", record.topic, lit(self.regex), lit(self.replacement))
+        problem = context.scope.bind(case([(f"({record.topic} IS NOT NULL AND {topic} IS NULL)", wrong_pattern)]))
         for java_class in ("java.lang.IllegalArgumentException", "java.lang.IndexOutOfBoundsException"):
             start = f"{java_class}: "
             context.fail(f"startswith({problem}, {lit(start)})", call("substring", problem, str(len(start) + 1)), java_class)

@@ -301,12 +301,12 @@ def _typed(context: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
 
 def _nested(context: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
     """An alternative that is a list, map or struct, in the type of a schema that it fits."""
-    given = f"from_json({a.value.sql}, {lit(_payload_type(schema))})"
-    if _from_payload(schema, given, 0) == given:
-        return given
-    given = context.scope.bind(case([(a.when, given)]))
-    converted = context.scope.bind(f"headrace_try({_from_payload(schema, given, 0)})")
-    lost = f"({given} IS NOT NULL AND {converted} IS NULL)"
+    parsed = f"from_json({a.value.sql}, {lit(_payload_type(schema))})"
+    if _from_payload(schema, parsed, 0) == parsed:
+        return parsed
+    parsed = context.scope.bind(case([(a.when, parsed)]))
+    converted = context.scope.bind(f"headrace_try({_from_payload(schema, parsed, 0)})")
+    lost = f"({parsed} IS NOT NULL AND {converted} IS NULL)"
     context.fail(lost, lit(f"The {name} has a value in it that Spark's {ddl_of(schema)} cannot hold"))
     return converted
 

@@ -275,7 +275,7 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
     cases: list[Case] = []
     remaining = list(old)
     for a in new:
-        both = next(((at, one) for at, b in enumerate(remaining) if (one := _one_of(condition, a, b)) is not None), None)
+        both = next(((at, joined) for at, b in enumerate(remaining) if (joined := _one_of(condition, a, b)) is not None), None)
         if both is None:
             cases.append(Case(all_of(condition, a.when), a.value))
         else:
@@ -305,12 +305,12 @@ def _joined(cases: list[Case]) -> list[Case]:
 
 def _of_same_type(a: Case, b: Case) -> OpenStruct | None:
     """One struct for two alternatives; None if one of the fields would have more types than in one of them."""
-    one, other = a.value.opened, b.value.opened
-    if one is None or other is None or one.schema is None or list(one.fields) != list(other.fields):
+    struct, other = a.value.opened, b.value.opened
+    if struct is None or other is None or struct.schema is None or list(struct.fields) != list(other.fields):
         return None
-    both = merged(a.when, one, other)
+    both = merged(a.when, struct, other)
     grows = both is not None and any(
-        len(value) > len(one.fields[name]) or len(value) > len(other.fields[name]) for name, value in both.fields.items()
+        len(value) > len(struct.fields[name]) or len(value) > len(other.fields[name]) for name, value in both.fields.items()
     )
     return None if grows else both
 

@@ -45,14 +45,14 @@ def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool =
 
 def definitions(client: RestClient, named: Iterable[NamedPlugin]) -> list[dict[str, Any]]:
     """What the worker knows of the options of plugins, under their prefixes; nothing of a plugin that it does not have."""
-    found = list[dict[str, Any]]()
+    all_options = list[dict[str, Any]]()
     for plugin in named:
         path, version = ("connector-plugins", plugin.name, "config"), plugin.version
         response = client.ask("GET", *path, query={"version": version} if version else None)
         if version and not response.ok:
             response = client.ask("GET", *path)
-        found += [option | {"name": plugin.prefix + option["name"]} for option in response.json] if response.ok else ()
-    return found
+        all_options += [option | {"name": plugin.prefix + option["name"]} for option in response.json] if response.ok else ()
+    return all_options
 
 
 def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:

@@ -64,13 +64,13 @@ def _difference(member: str, expected: Any, output: Mapping[str, Any]) -> str | 
     return None if _same(actual, expected) else f"{member} is {_text(actual)} instead of {_text(expected)}"
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(actual: Any, expected: Any) -> bool:
     """Whether two JSON values are the same: for Python, true is 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(_same(value, expected[name]) for name, value in actual.items())
+    if isinstance(actual, list) and isinstance(expected, list):
+        return len(actual) == len(expected) and all(map(_same, actual, expected))
+    return isinstance(actual, bool) == isinstance(expected, bool) and actual == expected
 
 
 def _text(value: Any) -> str:

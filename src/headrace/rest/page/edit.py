@@ -167,8 +167,8 @@ def preview(call: Call) -> Response:
     if live is None:
         raise BadRequestError(f"Preview takes 1 to {_MAX_LIVE} records, not '{shortened(limit)}'.")
     reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": live})
-    found = reply.json if reply.ok else {"records": []}
-    return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
+    outcome = reply.json if reply.ok else {"records": []}
+    return call.page("edit_preview.html", found=outcome, sentence="" if reply.ok else reply.message)
 
 
 def _draft(call: Call) -> Draft:
@@ -199,7 +199,7 @@ def _typed(value: str, running: str | None) -> str | None:
     """
     text = _LINE_END.sub("\n", value)
     known = (running, running and without_logins(running))
-    return next((one for one in known if _LINE_END.sub("\n", one or "") == text), value)
+    return next((known_value for known_value in known if _LINE_END.sub("\n", known_value or "") == text), value)
 
 
 def from_json(text: str) -> Settings:

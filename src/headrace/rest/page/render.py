@@ -127,12 +127,12 @@ def by_column(sources: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
 
     sources: as in `GET /headrace/lineage`, sorted by column.
     """
-    found = []
+    columns = []
     for column, group in groupby(sources, itemgetter("column")):
         hows = {source["transformation"] for source in group}
         values, conditions = ([words[how] for how in words if how in hows] for words in (_MADE, _DECIDES))
-        found.append((column, "; ".join(filter(None, [" or ".join(values), *conditions])) if hows != {"IDENTITY"} else ""))
-    return found
+        columns.append((column, "; ".join(filter(None, [" or ".join(values), *conditions])) if hows != {"IDENTITY"} else ""))
+    return columns
 
 
 def pretty(value: Any) -> str:

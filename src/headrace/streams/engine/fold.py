@@ -68,7 +68,7 @@ def may_be_null(spark: SparkSession, operation: Aggregation, node: str, row: tup
     if isinstance(operation, Count):
         return False
     types = (("k", row[0], False), ("v", row[1], False), ("a", kind, isinstance(operation, Fold)))
-    frame = spark.createDataFrame([], StructType([StructField(*one) for one in types]))
+    frame = spark.createDataFrame([], StructType([StructField(*field) for field in types]))
     value = aggregate_with(operation, node, _col("k"), _col("v"), _col("a"), kind)
     return checked(lambda: frame.select(value.alias("x")), node).schema["x"].nullable
 
