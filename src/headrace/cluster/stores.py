@@ -36,13 +36,18 @@ WRITE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class WorkerTransactions:
-    """The transactional writers of a worker; member: its name in the group; offsets: the topic that `writes` writes to."""
+    """The transactional writers of a worker."""
 
     group: str
+    """The worker's `group.id`."""
     member: str
+    """The worker's name in the group."""
     offsets: str
+    """The topic that `writes` writes to."""
     fenced: TransactionalWriter
+    """Of the config topic: the leader fences the one before."""
     writes: GroupTransactions
+    """Of source offsets, by a member of the group."""
     admin: Admin
 
     def start(self, timeout_s: float) -> None:

@@ -42,18 +42,22 @@ _NOTHING_TO_READ_S = 5.0
 
 @dataclass(frozen=True)
 class SourceDependencies:
-    """Objects of the worker that a source task uses: Spark (started at the first use), delivery's ports, the stored offsets, and
-    the metrics recorder; record_losses: returns when data losses are recorded; streams: takes the stream mode; exactly: the
-    task's transactions, if it delivers exactly once.
-    """
+    """Objects of the worker that a source task uses."""
 
     spark: Callable[[], SparkSession]
+    """The session, which is started at the first use."""
     ports: Ports
+    """What delivery writes to."""
     read_offsets: Callable[[list], StoredOffsets]
+    """The stored offsets of source partitions."""
     recorder: TaskRecorder
+    """Of the task's metrics."""
     record_losses: Callable[[Sequence[Loss]], None]
+    """Returns when data losses are recorded."""
     streams: Callable[[StreamMode], None]
+    """Takes the stream mode."""
     exactly: ExactlyOnce | None = None
+    """The task's transactions, if it delivers exactly once."""
 
 
 class WorkerSourceTask:

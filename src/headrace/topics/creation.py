@@ -58,14 +58,20 @@ class NewTopicPlan(TopicSettings):
 
 @dataclass(frozen=True)
 class TopicCreationGroup:
-    """The settings of one group, and the topics it is for (`include`, `exclude`: Java regular expressions)."""
+    """The settings of one group, and the topics it is for."""
 
     name: str
+    """`default`, or an alias of `topic.creation.groups`."""
     include: tuple[str, ...]
+    """Java regular expressions of topics."""
     exclude: tuple[str, ...]
+    """The same, of topics that it is not for."""
     partitions: int
+    """-1: the broker's default."""
     replication_factor: int
+    """-1: the broker's default."""
     configs: Mapping[str, str]
+    """Settings of the topic, by Kafka's names."""
 
     def matches(self, topic: str) -> bool:
         """Whether the whole name matches an `include` and no `exclude`."""
