@@ -66,3 +66,14 @@ def test_records_of_two_topics_with_one_time_and_offset_are_two(drive):
         feed(driver, "c", [("k", "c", 2)])
         out = driver.create_output_topic("out", Serdes.string(), Serdes.string())
         assert [value for _, value in out.read_key_values()] == ["ac", "bc"]
+
+
+def test_sinks_of_one_topic_write_in_the_order_of_their_records(drive):
+    builder = StreamsBuilder()
+    stream = builder.stream("in", STRINGS)
+    stream.filter(lambda k, v: v == "x").to("out")
+    stream.filter_not(lambda k, v: v == "x").map_values(lambda v: F.upper(v)).to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2), ("c", "x", 3), ("d", "y", 4)])
+        out = driver.create_output_topic("out", Serdes.string(), Serdes.string())
+        assert out.read_key_values() == [("a", "x"), ("b", "Y"), ("c", "x"), ("d", "Y")]

@@ -111,12 +111,13 @@ class Program:
     def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         context.flows.update(inputs)
         context.tables_with_all_changes, context.defaults = self.tables_with_all_changes, topics.defaults
+        written: list[tuple[SinkNode, Flow]] = []
         for node in nodes:
             if isinstance(node, SinkNode):
-                for parent in node.parents:
-                    context.write(sinks.rows(node, self.flow(context, parent, node.name), topics))
+                written += [(node, self.flow(context, parent, node.name)) for parent in node.parents]
             elif isinstance(node, ProcessorNode):
                 self._process(context, node)
+        context.write(sinks.rows(written, topics))
 
     def _process(self, context: Context, node: ProcessorNode) -> None:
         operation = node.operation

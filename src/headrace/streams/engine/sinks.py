@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from headrace.converters.base import without_schema_ids
 from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import formats
-from headrace.streams.engine.columns import apply, checked, column, kind_of
+from headrace.streams.engine.columns import apply, checked, column, kind_of, union
 from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
@@ -48,9 +48,31 @@ class RecordContext:
     partition: Column
 
 
-def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
-    """The rows to be written, columns of `COLUMNS`. Raises StreamsError for a serde that does not fit."""
-    frame = _frame(flow)
+def rows(inputs: Iterable[tuple[SinkNode, Flow]], topics: SinkTopics) -> list[DataFrame]:
+    """The rows to be written, columns of `COLUMNS`: those of a topic in the order of their task, whichever sinks write to it.
+
+    inputs: sinks with what they get, in the order in which they get a record. Raises StreamsError for a serde that does not fit.
+    """
+    by_topic: dict[object, list[tuple[SinkNode, Flow]]] = {}
+    for node, flow in inputs:
+        by_topic.setdefault(node.topic, []).append((node, flow))
+    return [_in_order(together, topics) for together in by_topic.values()]
+
+
+def _in_order(inputs: list[tuple[SinkNode, Flow]], topics: SinkTopics) -> DataFrame:
+    if len(inputs) == 1:
+        ((node, flow),) = inputs
+        return _rows(node, flow, _sorted(flow), topics)
+    frames = [
+        _rows(node, flow, flow.frame, topics, F.col("p"), F.col("o"), F.lit(number).alias("n"))  # type: ignore[union-attr]
+        for number, (node, flow) in enumerate(inputs)
+    ]
+    return union(frames).sortWithinPartitions("p", "o", "n").select(*COLUMNS)
+
+
+def _rows(node: SinkNode, flow: Flow, frame: DataFrame, topics: SinkTopics, *more: Column) -> DataFrame:
+    """frame: that of the flow; more: further columns."""
+    frame = _as_records(flow, frame)
     kinds = kind_of(frame, "k"), kind_of(frame, "v")
     produced, internal = node.produced, isinstance(node.topic, str) and node.topic in topics.repartition
     key_serde = produced.key_serde or _default(topics.defaults[0], kinds[0], internal)
@@ -73,19 +95,25 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.expr(without_schema_ids("h", registered)).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # One producer preserves the order of the task.
-    return [checked(lambda: frame.select(*written), node.name)]
+    return checked(lambda: frame.select(*written, *more), node.name)
 
 
-def _frame(flow: Flow) -> DataFrame:
+def _sorted(flow: Flow) -> DataFrame:
     """The rows in the order of their task: who reads them takes the time of a row from those before it."""
     if isinstance(flow, Records):
         return flow.frame if flow.ordered else flow.frame.sortWithinPartitions("p", *flow.order())
-    rows = flow.frame.sortWithinPartitions("p", "o")  # type: ignore[union-attr]
+    return flow.frame.sortWithinPartitions("p", "o")  # type: ignore[union-attr]
+
+
+def _as_records(flow: Flow, frame: DataFrame) -> DataFrame:
+    """Rows of a flow with the columns of records."""
     empty = F.lit(None).cast(HEADERS_TYPE).alias("h")
+    if isinstance(flow, Records):
+        return frame
     if isinstance(flow, Regrouped | SubscriptionRegistrations | SubscriptionResponses):
-        return rows.withColumn("h", empty)
+        return frame.withColumn("h", empty)
     assert isinstance(flow, Changes)
-    return rows.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
+    return frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
 
 
 def _default(default: Serde | None, kind: DataType, internal: bool) -> Serde:
