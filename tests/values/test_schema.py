@@ -221,6 +221,7 @@ def test_a_default_that_json_has_no_number_for_is_a_text(text, written):
     schema = parse(text)
     assert schema is not None and f'"default":{written}' in schema.text() and json_default(schema) == written
     assert json_of({"nan": float("nan"), "digits": Decimal("1.50")}) == '{"nan":"NaN","digits":1.50}'
+    assert json_of(["\ufdd0", "\ufdd05"]) == '["\ufdd0","\ufdd05"]'
 
 
 def test_a_copy_keeps_what_transformations_keep():

@@ -149,15 +149,23 @@ def json_of(value: Any) -> str:
     """JSON text of a part of a schema, as Jackson writes it: a Decimal is a number with all of its digits, and what JSON has no
     number for (NaN, the infinities) is a text. `json` has neither.
     """
+    numbers: list[str] = []  # only what was marked is unmarked: a text may begin with the mark
+
+    def marked(number: Any) -> str:
+        assert isinstance(number, Decimal), number
+        numbers.append(str(number))
+        return f"{_DIGITS}{number}"
+
+    def dumped(part: Any) -> str:
+        return json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=marked, allow_nan=False)
+
     try:
-        text = _dumped(value)
+        text = dumped(value)
     except ValueError:
-        text = _dumped(_with_texts(value))
-    return re.sub(f'"{_DIGITS}([^"]*)"', r"\1", text) if _DIGITS in text else text
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_marked, allow_nan=False)
+        text = dumped(_with_texts(value))
+    for number in dict.fromkeys(numbers):
+        text = text.replace(f'"{_DIGITS}{number}"', number)
+    return text
 
 
 def _with_texts(value: Any) -> Any:
@@ -167,11 +175,6 @@ def _with_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _with_texts(item) for name, item in value.items()}
     return java_double(value).strip('"') if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _marked(number: Any) -> str:
-    assert isinstance(number, Decimal), number
-    return f"{_DIGITS}{number}"
 
 
 def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:
