@@ -57,7 +57,7 @@ def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
     await_line(journal, "stored 7")
     noted = [line for line in lines(journal) if not line.startswith("stored") and line != "commit"]
     assert noted == ["start at 0", *(f"commitRecord {n} {topic}-0@{n - 1}" for n in range(1, 8))]
-    assert "commit" in lines(journal)
+    await_line(journal, "commit")  # by another thread, after the offsets are stored
     assert source.worker.call("GET", source.path + "/offsets")["offsets"] == [
         {"partition": {"counter": "0"}, "offset": {"at": 7}}
     ]

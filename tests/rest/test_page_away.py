@@ -84,7 +84,7 @@ def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page
     def named() -> str:  # on a busy machine the page may have to ask again
         return text if "far" in (text := page.get("/ui/dead-letters/topics").text) else ""
 
-    topics = wait_until(named, 60, "the connector is named")
+    topics = wait_until(named, 180, "the connector is named")
     assert "letters" in topics and 'class="bad"' in topics
     assert "It is not known how far the connector is behind." in page.get("/ui/connector/lag?name=far").text
     assert "far" in page.get("/ui").text
@@ -164,7 +164,7 @@ def test_the_overview_does_not_wait_for_the_cluster_of_the_workers(serve: Callab
     herder.create("c", dict(CONFIG))
     assert client("GET", "/headrace/overview").json["counts"]["workers"] == 1  # answered while nobody else is
     herder.answers.set()
-    wait_until(lambda: client("GET", "/headrace/overview").json["counts"]["workers"] == 2, 60, "the group")
+    wait_until(lambda: client("GET", "/headrace/overview").json["counts"]["workers"] == 2, 120, "the group")
 
 
 class SourceIsSilent(KnowingHerder):
@@ -222,7 +222,9 @@ class ChangesSlowly(SourceIsSilent):
         super().pause(*names)
 
 
-def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: Callable[..., Client]):
+def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(
+    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+):
     herder = ChangesSlowly()
     page, path = Page(serve(herder=herder)), "/ui/connector/lag?name=far"
     herder.create("far", {**CONFIG, "name": "far"})
@@ -233,6 +235,7 @@ def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: C
         herder.may_pause.set()
         assert change.result().status == 200
     herder.answers.set()
+    monkeypatch.setattr(pending, "PATIENCE_S", 600)
     assert "Delivered to" in page.get(path).text
     assert herder.asked == 2
 
@@ -249,7 +252,7 @@ def test_requests_of_the_page_leave_threads_to_the_rest_api_that_they_ask(herder
     async def ask() -> int:
         to_thread.current_default_thread_limiter().total_tokens = 1
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-            with fail_after(20):
+            with fail_after(120):
                 return (await client.get("/ui/graph")).status_code
 
     assert anyio.run(ask) == 200

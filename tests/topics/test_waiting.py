@@ -78,10 +78,10 @@ def test_the_warning_comes_again_every_minute(destination_broker, topic, logs):
     minutes, stopping = iter(range(1000)), threading.Event()
     waiter = TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping, clock=lambda: next(minutes) * 20.0)
     waiting = Waiting(waiter, topic)
-    wait_until(lambda: len(waits_in(logs)) == 3, 120, "three warnings, one of three looks each")
+    wait_until(lambda: len(waits_in(logs)) >= 3, 120, "three warnings")
     stopping.set()
     assert waiting.ended()
-    assert next(minutes) >= 7
+    assert next(minutes) > 3 * (len(waits_in(logs)) - 1), "one of three looks"
 
 
 def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
