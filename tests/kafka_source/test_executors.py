@@ -71,11 +71,11 @@ def test_executors_read_change_and_write_the_records(
         wait_until(lambda: destination.read(dead), CONNECTOR_S, lambda: f"the bad record is put aside; {worker.errors}")
         ends = {f"{topic}:{p}": EACH - (p > 0) for p in range(PARTITIONS)}
         wait_until(lambda: offsets_in(destination, f"{group}-offset") == ends, CONNECTOR_S, lambda: f"offsets; {worker.errors}")
-        workers = executors(worker.process.pid)
-        assert len(workers) == 2
+        found = lambda: pids if len(pids := executors(worker.process.pid)) == 2 else []  # noqa: E731
+        workers = wait_until(found, CONNECTOR_S, "both executors")
         status = worker.call("GET", f"/connectors/{name}/status")
         worker.kill()
-        wait_until(lambda: not any(map(is_alive, workers)), 60, "executors end with their worker")
+        wait_until(lambda: not any(map(is_alive, workers)), 180, "executors end with their worker")
     assert [task["state"] for task in status["tasks"]] == ["RUNNING", "RUNNING"], status
     copied = destination.read(copy, settled=True)
     for partition in range(PARTITIONS):

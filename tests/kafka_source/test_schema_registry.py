@@ -93,7 +93,7 @@ def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those
     wait_until(lambda: one.offsets() == {f"{topic}:0": 5, f"{topic}:1": 2}, CONNECTOR_S, lambda: f"{one.offsets()}")
     asked = [request for request in registry.requests if request.startswith("GET /schemas/ids/") and request[-1].isdecimal()]
     assert len(asked) == len(set(asked)) == 3
-    assert one.waiting_for() is None
+    wait_until(lambda: one.waiting_for() is None, CONNECTOR_S, lambda: f"nothing is waited for: {one.status()}")
 
 
 def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copied_exactly_once(

@@ -69,7 +69,7 @@ def test_a_kafka_sink_waits_for_its_registry_at_the_start_and_while_it_runs(
     one.await_offsets({(topic, 0): 2, (topic, 1): 1})  # the partition whose schema nobody knows waits, in its order
     registry.start()
     one.await_offsets({(topic, 0): 2, (topic, 1): 3})
-    assert one.waiting_for() is None
+    wait_until(lambda: one.waiting_for() is None, CONNECTOR_S, lambda: f"nothing is waited for: {one.status()}")
     copies = source.read(prefix + topic)
     assert [copy.key for copy in copies if copy.partition == 0] == [b"0", b"2"]
     assert [copy.key for copy in copies if copy.partition == 1] == [b"1", b"3", b"4"]

@@ -59,7 +59,7 @@ def described(cli: Cli) -> dict[str, Any]:
 
 def get(url: str, path: str) -> Any:
     """What the worker says itself: whoever waits asks it, not the command, each run of which is a process."""
-    answer = httpx.get(f"{url.rstrip('/')}/connectors/{quote(NAME, safe='')}{path}")
+    answer = httpx.get(f"{url.rstrip('/')}/connectors/{quote(NAME, safe='')}{path}", timeout=100)
     return answer.json() if answer.status_code == 200 else {}
 
 
@@ -71,8 +71,12 @@ def await_states(url: str, *wanted: str) -> None:
     wait_until(lambda: states() == list(wanted), WAIT_S, f"{NAME} is {wanted}")
 
 
+def active_topics(url: str) -> list[str] | None:
+    return get(url, "/topics").get(NAME, {}).get("topics")
+
+
 def answers(url: str, path: str) -> str:
-    return httpx.get(url.rstrip("/") + path).text
+    return httpx.get(url.rstrip("/") + path, timeout=100).text
 
 
 def look_around(url: str, source: Cluster, destination: Cluster, topic: str) -> None:
@@ -122,6 +126,7 @@ def test_the_whole_life_of_a_connector(
     assert refused(cli, "create", str(file)) == f"error: Connector {NAME} already exists\n"
     await_states(url, "RUNNING", "RUNNING")
     wait_until(lambda: get(url, "/offsets").get("offsets"), WAIT_S, "committed offsets")
+    wait_until(lambda: active_topics(url) == [f"copy.{topic}"], WAIT_S, "its topic, read back from the status topic")
 
     listed = done(cli, "list")
     assert all(word in listed for word in (NAME, "source", "RUNNING", "1/1"))
@@ -155,6 +160,7 @@ def test_the_whole_life_of_a_connector(
     assert "reset successfully" in done(cli, "offsets", "reset", NAME)
     assert done(cli, "offsets", "show", NAME) == "No offsets are committed.\n"
     assert done(cli, "topics", NAME, "--reset") == f"The topics of {NAME} have been reset.\n"
+    wait_until(lambda: active_topics(url) == [], WAIT_S, "no topic")
     assert done(cli, "topics", NAME) == ""
 
     file.write_text(json.dumps({**config, "name": NAME, "tasks.max": "2"}))
