@@ -112,7 +112,8 @@ def mirror(source: Cluster, topic: str, bootstrap: str | None = None) -> dict[st
     """A connector that copies a topic; bootstrap: of a cluster that is not there."""
     return {
         "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": bootstrap or source.bootstrap,
-        "source.topic.whitelist": topic, "destination.topics.prefix": "copy.", "topic.list.timeout.ms": "2000",
+        "source.topic.whitelist": topic, "destination.topics.prefix": "copy.",
+        "topic.list.timeout.ms": "2000" if bootstrap else "60000",
         "transforms": "mask", "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
         "transforms.mask.fields": "card", "transforms.mask.predicate": "orders", "predicates": "orders",
         "predicates.orders.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",

@@ -305,7 +305,7 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused(
     page.get_by_role("button", name="Review changes").click()
     expect(page.locator("#messages")).to_contain_text("has been changed since this form was opened")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    assert worker.call("GET", f"/connectors/{name}")["config"]["topic.list.timeout.ms"] == "2000"
+    assert worker.call("GET", f"/connectors/{name}")["config"]["topic.list.timeout.ms"] == "60000"
 
 
 def test_freshness_grows_while_a_connector_is_paused_and_is_nothing_when_it_has_caught_up(
