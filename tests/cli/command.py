@@ -15,10 +15,10 @@ PLAIN = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PYTHONUNBUFFERED": 
 
 
 def headrace(*arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run it to its end, within two minutes."""
+    """Run it to its end, within five minutes."""
     command = [sys.executable, "-m", "headrace.cli", *arguments]
     env = {**quick_java(), **PLAIN, **(environ or {})}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env)
 
 
 class Running:
@@ -35,7 +35,7 @@ class Running:
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and return the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(120)
+        return self.process.wait(300)
 
 
 @contextmanager

@@ -24,12 +24,12 @@ def test_topics_of_an_earlier_run_are_there_again(tmp_path: Path):
     data = tmp_path / "data"
     with running("broker", "--port", "0", "--data", str(data)) as broker:
         admin = AdminClient(bootstrap(broker.line()))
-        admin.create_topics([NewTopic("lasting", 3, 1)])["lasting"].result(60)
+        admin.create_topics([NewTopic("lasting", 3, 1)])["lasting"].result(180)
         assert broker.end(signal.SIGINT) == 0
     with running("broker", "--port", "0", "--data", str(data), "--set", "num.partitions=5") as broker:
         admin = AdminClient(bootstrap(broker.line()))
         assert len(admin.list_topics(timeout=60).topics["lasting"].partitions) == 3
-        admin.create_topics([NewTopic("by-default", -1, 1)])["by-default"].result(60)
+        admin.create_topics([NewTopic("by-default", -1, 1)])["by-default"].result(180)
         assert len(admin.list_topics("by-default", timeout=60).topics["by-default"].partitions) == 5
         assert broker.end(signal.SIGTERM) == 0
 

@@ -18,6 +18,6 @@ def test_a_broker_and_a_worker_on_it_run_until_a_signal():
         page = dev.line().removeprefix("page=")
         cluster = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=60)
         assert {"connect-configs", "connect-offsets", "connect-status"} <= set(cluster.topics)
-        assert httpx.get(rest).json()["kafka_cluster_id"] == cluster.cluster_id
-        assert httpx.get(page, headers={"Accept": "text/html"}).text.startswith("<!doctype html>")
+        assert httpx.get(rest, timeout=100).json()["kafka_cluster_id"] == cluster.cluster_id
+        assert httpx.get(page, headers={"Accept": "text/html"}, timeout=100).text.startswith("<!doctype html>")
         assert dev.end(signal.SIGTERM) == 0

@@ -40,7 +40,7 @@ class Worker:
         settings = GroupSettings(props["group.id"], props["offset.storage.topic"], name, 6000, 500, 60000)
         self.membership = Membership(props, settings, listener)
         self.membership.join(1)
-        assert self.placed.wait(60)
+        assert self.placed.wait(180)
 
     def close(self) -> None:
         self.membership.leave()

@@ -81,7 +81,7 @@ def test_sets_of_task_configurations_written_side_by_side_do_not_mix(store):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
     configs = store.snapshot().task_configs("c")
     assert configs == [{"n": str(len(configs))}] * len(configs)
     assert configs

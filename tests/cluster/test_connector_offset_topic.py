@@ -125,8 +125,8 @@ def test_a_store_that_does_not_start_is_closed_and_the_next_request_makes_anothe
 def test_a_store_that_takes_long_to_start_holds_up_no_other_connector_nor_the_end_of_the_worker(shared):
     def others() -> None:
         with ThreadPoolExecutor(1) as thread:
-            assert thread.submit(stores.of, {"offsets.storage.topic": "b"}).result(60)
-            thread.submit(stores.stop).result(60)
+            assert thread.submit(stores.of, {"offsets.storage.topic": "b"}).result(180)
+            thread.submit(stores.stop).result(180)
 
     slow, quick = Opened(others), Opened()
     stores = own_stores(shared, [slow, quick])
@@ -146,4 +146,4 @@ def test_a_store_is_closed_once_nobody_has_it(shared):
     del task
     gc.collect()
     assert stores.of({"offsets.storage.topic": "b"})._own is second  # type: ignore[union-attr]
-    assert first.stopped.wait(60)
+    assert first.stopped.wait(180)

@@ -26,10 +26,10 @@ def test_events_outlive_the_worker_that_wrote_them(destination: Cluster, topic_n
     first = started()
     first.history.add(connector="c", state="RUNNING")
     first.history.add(connector="d", state="FAILED", cause="x")
-    wait_until(lambda: first.history.durable and len(first.history.last(9)) == 2, 60, "both are read back")
+    wait_until(lambda: first.history.durable and len(first.history.last(9)) == 2, 180, "both are read back")
     first.stop()
     later = started()
-    wait_until(lambda: len(later.history.last(9)) == 2, 60, "the next worker reads them")
+    wait_until(lambda: len(later.history.last(9)) == 2, 180, "the next worker reads them")
     assert [event["state"] for event in later.history.last(9, connector="c")] == ["RUNNING"]
     assert (later.audit.durable, admin.topic_configs(name)["retention.ms"]) == (False, "3600000")
     assert admin.topic_configs(name)["cleanup.policy"] == "delete"
@@ -46,10 +46,10 @@ def test_an_event_that_the_topic_does_not_take_is_kept_in_memory(destination: Cl
         lambda topic: lambda on_record: CompactedLog(topic, props, props, on_record),
     )
     logs.start()
-    wait_until(lambda: logs.history.durable, 60, "the topic is read")
+    wait_until(lambda: logs.history.durable, 180, "the topic is read")
     logs.history.add(connector="c", state="FAILED", cause="x" * 2000)
-    wait_until(lambda: logs.history.last(9), 60, "it is kept")
+    wait_until(lambda: logs.history.last(9), 180, "it is kept")
     logs.history.add(connector="d", state="RUNNING")
-    wait_until(lambda: len(logs.history.last(9)) == 2, 60, "both are known")
+    wait_until(lambda: len(logs.history.last(9)) == 2, 180, "both are known")
     assert [r.key for r in destination.read(name)] == [b"d"]
     logs.stop()

@@ -115,10 +115,10 @@ def test_a_transaction_that_a_former_process_left_open_does_not_delay_the_start(
     open_stores(props).stop()
     settings = {"transactional.id": f"headrace-{props['group.id']}-w:1", "transaction.timeout.ms": 900_000}
     former = Producer({"bootstrap.servers": props["bootstrap.servers"], **settings})  # longer than any start waits
-    former.init_transactions(30)
+    former.init_transactions(120)
     former.begin_transaction()
     former.produce(props["offset.storage.topic"], b'{"o":1}', b'["c",{"file":"a"}]', partition=3)
-    former.flush(30)
+    former.flush(120)
     assert open_stores(props).offsets.all("c") == []
 
 

@@ -277,7 +277,7 @@ def test_a_start_that_never_returns_ends_when_the_connector_is_paused(tmp_path: 
     started.wait(120)
     want[0] = replace(RUNNING, target="PAUSED")
     supervisor.wake()
-    wait_until(lambda: "PAUSED" in reports.states, 20, lambda: str(reports.states))
+    wait_until(lambda: "PAUSED" in reports.states, 120, lambda: str(reports.states))
     assert "FAILED" not in reports.states
     supervisor.shut_down()
     wait_until(supervisor.ended.is_set, 120, "the supervisor has ended")

@@ -105,7 +105,7 @@ def test_a_restart_is_done_when_the_connector_has_started_again(worker: Supervis
     worker.put("a")
     worker.until("start a t")
     worker.supervisors.restart("a", request := Restart(connector=True))
-    assert request.done.wait(60)
+    assert request.done.wait(180)
     assert worker.calls == ["start a t", "stop a", "start a t"]
 
 

@@ -101,7 +101,7 @@ def test_a_connector_whose_cluster_is_away_holds_up_no_other(store, producers, f
         producers.meanwhile = lambda: None
         thread = threading.Thread(target=fencing.ensure_fenced, args=["d"], daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join(180)
         raise RetriableError("the cluster is away")
 
     producers.meanwhile = of_another_worker

@@ -54,7 +54,7 @@ class KafkaConnect:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(180)
 
 
 @pytest.fixture
@@ -116,15 +116,15 @@ def test_kafka_connect_takes_over_from_headrace_and_headrace_from_kafka_connect(
         ours.await_ready()
         ours.call("POST", "/connectors", {"name": "lines", "config": config})
         ours.call("POST", "/connectors", {"name": "resting", "config": config, "initial_state": "STOPPED"})
-        wait_until(lambda: ours.call("GET", "/connectors/lines/offsets")["offsets"], 90, "an offset is stored")
+        wait_until(lambda: ours.call("GET", "/connectors/lines/offsets")["offsets"], 180, "an offset is stored")
         ours.process.send_signal(signal.SIGTERM)
-        ours.process.wait(60)
+        ours.process.wait(180)
         assert read_values(topic, 1) == ["one"]
     source.await_empty_group(properties["group.id"])
 
     started.append(KafkaConnect(tmp_path, properties))
     theirs = started[-1]
-    wait_until(theirs.ready, 90, "Kafka Connect answers")
+    wait_until(theirs.ready, 180, "Kafka Connect answers")
     assert sorted(theirs.call("GET", "/connectors")) == ["lines", "resting"]
     assert theirs.call("GET", "/connectors/lines")["config"] == config | {"name": "lines"}
     assert theirs.call("GET", "/connectors/resting/status")["connector"]["state"] == "STOPPED"
@@ -132,11 +132,11 @@ def test_kafka_connect_takes_over_from_headrace_and_headrace_from_kafka_connect(
     assert theirs.call("GET", "/connectors/lines/offsets")["offsets"] == [
         {"partition": {"filename": str(file)}, "offset": {"position": 4}}
     ]
-    wait_until(lambda: running(theirs, "lines"), 60, "Kafka Connect runs the connector")
+    wait_until(lambda: running(theirs, "lines"), 180, "Kafka Connect runs the connector")
     with file.open("a") as lines:
         lines.write("two\n")
     position = [{"partition": {"filename": str(file)}, "offset": {"position": 8}}]
-    wait_until(lambda: theirs.call("GET", "/connectors/lines/offsets")["offsets"] == position, 60, "its offset is stored")
+    wait_until(lambda: theirs.call("GET", "/connectors/lines/offsets")["offsets"] == position, 180, "its offset is stored")
     theirs.call("PUT", "/connectors/resting/pause")
     theirs.stop()
     assert read_values(topic, 2) == ["one", "two"]
@@ -146,6 +146,6 @@ def test_kafka_connect_takes_over_from_headrace_and_headrace_from_kafka_connect(
         assert ours.call("GET", "/connectors/lines/offsets")["offsets"] == position
         with file.open("a") as lines:
             lines.write("three\n")
-        wait_until(lambda: ours.call("GET", "/connectors/lines/offsets")["offsets"] != position, 90, "headrace goes on")
+        wait_until(lambda: ours.call("GET", "/connectors/lines/offsets")["offsets"] != position, 180, "headrace goes on")
         assert ours.call("GET", "/connectors/resting/status")["connector"]["state"] == "PAUSED"
     assert read_values(topic, 3) == ["one", "two", "three"]

@@ -31,7 +31,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 def create_topic(broker: Broker, name: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(name, 1, 1)])[name].result(60)
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(180)
 
 
 def topics(broker: Broker) -> set[str]:
@@ -82,7 +82,7 @@ def test_a_scratch_broker_takes_settings_and_leaves_nothing():
     with Broker(settings={"message.max.bytes": "2000000", "sasl.kerberos.kinit.cmd": "C:\\a b=ü"}) as broker:
         data, node = broker.data, ConfigResource(ResourceType.BROKER, "1")
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        config = admin.describe_configs([node])[node].result(60)
+        config = admin.describe_configs([node])[node].result(180)
         assert config["message.max.bytes"].value == "2000000"
         assert config["sasl.kerberos.kinit.cmd"].value == "C:\\a b=ü"
         assert data.is_dir()
@@ -209,7 +209,7 @@ def test_an_end_of_its_own_is_noticed(kept: Broker):
     kept.check()
     assert kept.pid
     os.kill(kept.pid, signal.SIGKILL)
-    wait_until(lambda: kept.pid is None, 60, "the end of the process")
+    wait_until(lambda: kept.pid is None, 180, "the end of the process")
     try:
         with pytest.raises(SetupError, match=r"^Kafka \(kept\) ended with status -9: "):
             kept.check()
@@ -239,4 +239,4 @@ def test_it_dies_with_the_process_that_started_it(tmp_path: Path, end: signal.Si
         assert is_alive(child)
         parent.send_signal(end)
         parent.wait(120)
-    wait_until(lambda: not is_alive(child), 60, "the end of the broker")
+    wait_until(lambda: not is_alive(child), 180, "the end of the broker")

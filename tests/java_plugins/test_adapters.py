@@ -227,7 +227,7 @@ def test_what_a_plugin_prints_is_in_its_log_and_need_not_be_utf8(
 
 def await_prints(caplog: pytest.LogCaptureFixture, starts: int) -> None:
     """Wait for what a connector has printed at so many starts."""
-    wait_until(lambda: caplog.text.count(" printed") == starts, 60, lambda: caplog.text)
+    wait_until(lambda: caplog.text.count(" printed") >= starts, 180, lambda: caplog.text)
 
 
 def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,11 +237,11 @@ def test_a_task_whose_converter_does_not_return_can_be_stopped(host: ProcessHost
     hanging = {"class": HANGING, "location": connector.location, "props": {}}
     task.run_with(Conversion(hanging, hanging, PLAIN), HostedClients({}, {}, {}))
     started = in_background(lambda: task.start({"task.class": "org.example.CountingSourceTask"}), "starts")
-    wait_until(lambda: task._started, 60, "the host makes the task")
+    wait_until(lambda: task._started, 180, "the host makes the task")
     ended = in_background(lambda: task.end(1), "ends")
-    ended.result(60)
+    ended.result(180)
     task.context.stopping.set()
-    started.result(60)
+    started.result(180)
 
 
 def request(id: str, key: Any = PLAIN, **props: str) -> dict[str, Any]:
@@ -289,22 +289,22 @@ def test_a_task_that_is_left_behind_while_it_is_made_takes_no_commits_from_its_s
     waiting = {"class": WAITING, "location": plugins.find(PICKY).location, "props": {"until": str(may_go)}}
     left, successor = unread("l@0"), unread("s@0")
     starts = in_background(lambda: host.ask("hosted.start", **request(left, waiting)), "left")
-    wait_until((tmp_path / "go.begun").exists, 60, "its converter is made")
+    wait_until((tmp_path / "go.begun").exists, 180, "its converter is made")
     host.ask("hosted.stop", id=left, wait=0)
     host.ask("hosted.start", **request(successor, journal=str(journal)))
     commits: Callable[[], int] = lambda: journal.exists() and journal.read_text().splitlines().count("commit")  # noqa: E731
-    wait_until(lambda: commits() > 1, 60, "commits")
+    wait_until(lambda: commits() > 1, 180, "commits")
     may_go.touch()
-    starts.result(60)
+    starts.result(180)
     before = commits()
-    wait_until(lambda: commits() > before + 1, 60, "more commits")
+    wait_until(lambda: commits() > before + 1, 180, "more commits")
 
 
 def test_a_task_that_ends_by_itself_without_an_error_is_failed(host: ProcessHost, unread: Callable[[str], str]) -> None:
     id = unread("i@0")
     host.ask("hosted.start", **request(id, interrupt="yes"))
     with pytest.raises(PluginError, match="Task c-0 has ended by itself: it was interrupted"):
-        for _ in range(2_000):
+        for _ in range(10_000):
             host.ask("hosted.state", id=id, wait=10, idleWait=10)
 
 

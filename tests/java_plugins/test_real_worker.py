@@ -102,7 +102,7 @@ def real(destination_broker: Broker, plugin_path: Path, tmp_path_factory: pytest
     wait_until(worker.ready, 180, "Kafka Connect to be ready")
     yield worker
     worker.process.kill()
-    worker.process.wait(60)
+    worker.process.wait(180)
 
 
 def test_validations_are_equal_entry_by_entry(java_worker: EmbeddedWorker, real: KafkaConnect):

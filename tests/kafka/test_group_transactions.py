@@ -30,7 +30,7 @@ class Worker:
         self.membership = Membership(self.props, GroupSettings(topic, topic, name, 60_000, 500, 60_000), listener)
         self.writes = GroupTransactions(self.props, f"{topic}-{name}", topic)
         self.membership.join(1)
-        assert self.placed.wait(60)
+        assert self.placed.wait(180)
 
     def close(self) -> None:
         self.membership.leave()

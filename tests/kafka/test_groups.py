@@ -37,7 +37,7 @@ def test_a_group_with_active_members_is_left_alone(source_broker, topic, topic_n
     name = topic_name("group")
     member = Consumer({"bootstrap.servers": source_broker.bootstrap, "group.id": name})
     member.subscribe([topic])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not member.assignment() and time.monotonic() < deadline:
         member.poll(0.1)
     group = GroupOffsets({"bootstrap.servers": source_broker.bootstrap}, name)

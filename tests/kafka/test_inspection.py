@@ -26,7 +26,7 @@ def allow(secured: Secured, kind: ResourceType, name: str, *operations: AclOpera
     pattern, permission = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
     bindings = [AclBinding(kind, name, pattern, "User:alice", "*", operation, permission) for operation in operations]
     for future in client.create_acls(bindings).values():
-        future.result(30)
+        future.result(180)
 
 
 def test_a_topic_that_may_not_be_seen_is_none_and_may_not_be_created(alice: InspectingAdmin, secured: Secured) -> None:

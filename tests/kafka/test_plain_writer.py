@@ -28,7 +28,7 @@ def config(secured: Secured, topic_name: Callable[[str], str]) -> DistributedCon
            for kind in kinds]  # fmt: skip
     client = AdminClient({"bootstrap.servers": secured.broker.bootstrap})
     for future in client.create_acls(may).values():
-        future.result(30)
+        future.result(180)
     return DistributedConfig(worker_properties(group, "http://localhost:0") | secured.props())
 
 

@@ -77,7 +77,7 @@ def test_pythons_clients_take_stores_of_every_type(kind: str, clients: Mapping[s
     errors: list[object] = []
     sending = producer(clients[kind])
     sending.produce("orders", b"1", on_delivery=lambda error, _record: errors.append(error))
-    assert sending.flush(30) == 0
+    assert sending.flush(120) == 0
     assert errors == [None]
 
 
@@ -93,5 +93,5 @@ def test_sparks_clients_take_stores_of_every_type(
 ) -> None:
     sending = producer(clients["PEM"])
     sending.produce("orders", b"spark")
-    assert sending.flush(30) == 0
+    assert sending.flush(120) == 0
     assert read_batch(spark, clients[kind], {("orders", 0): (0, 1)}).count() == 1

@@ -84,7 +84,7 @@ def crash(
             finally:
                 stopping.set()
             count = writing.result()
-            wait_until(lambda: not any(map(is_alive, children)), 60, "the worker's JVM ends with it")
+            wait_until(lambda: not any(map(is_alive, children)), 180, "the worker's JVM ends with it")
         written, committed = destination.size(copy), stored()
         with EmbeddedWorker(destination.bootstrap, properties) as second:  # whose Spark is there
 

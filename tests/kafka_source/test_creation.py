@@ -140,12 +140,12 @@ def test_offsets_without_records_are_stored_and_create_no_topic(source: Cluster,
     topic = topic_name("aborted")
     source.create(topic)
     producer = Producer({"bootstrap.servers": source.bootstrap, "transactional.id": topic})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     producer.begin_transaction()
     for value in (b"never", b"mind"):
         producer.produce(topic, value)
-    producer.flush(30)
-    producer.abort_transaction(30)
+    producer.flush(120)
+    producer.abort_transaction(120)
     one = mirror(topic, {"source.isolation.level": "read_committed"})
     wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"the marker's offset is stored; {one.status()}")
     assert one.destination.admin.describe(one.prefix + topic) is None

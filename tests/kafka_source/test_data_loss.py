@@ -64,7 +64,7 @@ def brief(one: Mirror) -> list[tuple[Any, ...]]:
 
 
 def metrics(one: Mirror) -> str:
-    lines = httpx.get(one.worker.url.rstrip("/") + "/metrics").text.splitlines()
+    lines = httpx.get(one.worker.url.rstrip("/") + "/metrics", timeout=100).text.splitlines()
     return "\n".join(line for line in lines if f'connector="{one.name}"' in line)
 
 

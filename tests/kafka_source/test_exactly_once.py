@@ -132,7 +132,7 @@ def test_transactions_are_measured(
     wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
 
     def sizes() -> dict[str, float]:
-        text = httpx.get(one.worker.url.rstrip("/") + "/metrics").text
+        text = httpx.get(one.worker.url.rstrip("/") + "/metrics", timeout=100).text
         lines = [line for line in text.splitlines() if "transaction_size" in line and one.name in line]
         return {line.partition("{")[0].rpartition("_")[2]: float(line.rpartition(" ")[2]) for line in lines}
 

@@ -31,7 +31,7 @@ def filled(source: Cluster, topic: str, count: int = 10) -> str:
 def delete_before(source: Cluster, topic: str, offset: int) -> None:
     """Remove the records before an offset, as retention does."""
     for future in source.client.delete_records([TopicPartition(topic, 0, offset)]).values():
-        future.result(30)
+        future.result(180)
 
 
 def logged(events: Events, event: str) -> Mapping[str, Any]:

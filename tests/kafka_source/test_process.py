@@ -49,7 +49,7 @@ def test_sigterm_ends_a_worker_in_good_order_in_the_middle_of_a_mirror(
         assert worker.process.wait(180) == 0, worker.errors
         assert "worker.stopped" in worker.errors
         assert "Traceback" not in worker.errors
-        wait_until(lambda: not any(map(is_alive, children)), 60, "the JVM has ended with its worker")
+        wait_until(lambda: not any(map(is_alive, children)), 180, "the JVM has ended with its worker")
     status = {r.key: json.loads(r.value) for r in destination.read(f"{group}-status") if r.value and r.key}
     states = {value["state"] for value in status.values() if "state" in value}
     assert states == {"UNASSIGNED"}  # another worker sees that nobody runs it

@@ -72,7 +72,7 @@ def test_a_worker_killed_with_9_loses_no_record(
             wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than that is copied; {first.errors}")
             children = first.children()
             first.kill()
-            wait_until(lambda: not any(map(is_alive, children)), 60, "the worker's JVM ends with it")
+            wait_until(lambda: not any(map(is_alive, children)), 180, "the worker's JVM ends with it")
         written, committed = destination.size(copy), sum(offset + 1 for offset in stored().values())
         assert 0 < committed < written
         with WorkerProcess(tmp_path, properties) as second:

@@ -77,7 +77,7 @@ def test_users_do_over_https_what_their_role_allows_and_see_why_a_connector_fail
         answer = rita.get("/connectors/c/status")
         return answer.status_code == 200 and answer.json()["connector"]["state"] == "FAILED"
 
-    wait_until(failed, 90, "the connector fails")
+    wait_until(failed, 180, "the connector fails")
     entries = rita.get("/headrace/connectors/c/logs?level=ERROR").json()["entries"]
     assert [(e["level"], e["event"], e["task"]) for e in entries] == [("ERROR", "connector.failed", None)]
     assert "ConnectException" in entries[0]["details"]["cause"]

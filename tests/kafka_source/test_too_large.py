@@ -17,7 +17,7 @@ def allow(cluster: Cluster, topic: str, size: int) -> None:
     entry = ConfigEntry("max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
     for future in cluster.client.incremental_alter_configs([resource]).values():
-        future.result(30)
+        future.result(180)
 
 
 def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(

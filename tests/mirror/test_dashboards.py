@@ -24,7 +24,7 @@ _OF_GROUPS = "kafka_connect_connect_worker_rebalance_metrics_"
 
 def live(flow: Flow) -> set[Row]:
     """The series of the worker, but for those of its process."""
-    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics", timeout=100).text)
     samples = [sample for family in families for sample in family.samples if not sample.name.startswith("process_")]
     return {(sample.name, tuple(sorted(sample.labels))) for sample in samples}
 

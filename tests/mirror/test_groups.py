@@ -25,7 +25,7 @@ LATENCIES = {f"kafka_connect_{group}_checkpoint_latency_ms{ending}" for group in
 
 def checkpoint_latencies(flow: Flow, labels: dict[str, str]) -> set[str]:
     """The names of the metrics that have these labels, and perhaps more."""
-    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics", timeout=100).text)
     return {sample.name for family in families for sample in family.samples if labels.items() <= sample.labels.items()}
 
 

@@ -97,7 +97,7 @@ def test_metrics_tell_counts_and_latencies_of_each_partition(flow: Flow) -> None
     labels = {"source": flow.alias, "target": f"{flow.name}-b", "topic": flow.copy(f"{flow.name}-first"), "partition": "1"}
 
     def found() -> dict[str, float]:
-        families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+        families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics", timeout=100).text)
         samples = [sample for family in families for sample in family.samples if sample.labels == labels]
         return {sample.name.removeprefix("kafka_connect_mirror_mirrorsourceconnector_"): sample.value for sample in samples}
 

@@ -88,7 +88,7 @@ def test_every_command_of_kafka_connect_py_works(kc: Callable[..., Any], config:
         kc("delete", "--all", "--pattern", "kc-2")
         return kc("list", "--pattern", "kc-2") == []
 
-    wait_until(deleted, 60, "kc-2 is deleted")
+    wait_until(deleted, 180, "kc-2 is deleted")
     kc("delete", "kc")
     assert kc("list", "--pattern", "kc") == []
 

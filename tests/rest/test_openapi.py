@@ -53,7 +53,7 @@ def api(worker_url: str) -> BaseSchema:
 @pytest.fixture
 def connector(worker_url: str) -> None:
     body = {"name": NAME, "config": SOURCE, "initial_state": "STOPPED"}
-    assert httpx.post(f"{worker_url}/connectors", json=body).status_code in (201, 409)
+    assert httpx.post(f"{worker_url}/connectors", json=body, timeout=100).status_code in (201, 409)
 
 
 def says_what_is_wrong(_context: CheckContext, response: Response, _case: schemathesis.Case) -> None:

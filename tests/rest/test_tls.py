@@ -57,21 +57,21 @@ def test_a_key_and_its_chain_as_text_serve(made: Certificates, secure: Serve) ->
         "ssl.keystore.certificate.chain": made.text("server.crt"),
     })  # fmt: skip
     assert url.startswith("https://localhost:")
-    assert httpx.get(url + "/", verify=trusting(made)).json()["version"] == "4.3.0"
+    assert httpx.get(url + "/", verify=trusting(made), timeout=100).json()["version"] == "4.3.0"
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        httpx.get(url + "/")
+        httpx.get(url + "/", timeout=100)
 
 
 def test_a_listener_of_each_scheme_serves_the_same(made: Certificates, secure: Serve) -> None:
     server = secure({**pem(made), "listeners": "http://localhost:0,https://localhost:0"})
-    assert httpx.get(server + "/connectors").json() == []
+    assert httpx.get(server + "/connectors", timeout=100).json() == []
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", pytest.param("JKS", marks=NEEDS_KEYTOOL)])
 def test_a_javas_store_serves(kind: str, made: Certificates, secure: Serve) -> None:
     store = made.jks("server") if kind == "JKS" else made.path("server.p12")
     url = secure({"ssl.keystore.type": kind, "ssl.keystore.location": store, "ssl.keystore.password": PASSWORD})
-    assert httpx.get(url + "/connectors", verify=trusting(made)).json() == []
+    assert httpx.get(url + "/connectors", verify=trusting(made), timeout=100).json() == []
 
 
 def test_clients_have_to_show_a_certificate_where_they_are_required_to(made: Certificates, secure: Serve) -> None:
@@ -81,9 +81,9 @@ def test_clients_have_to_show_a_certificate_where_they_are_required_to(made: Cer
         "listeners.https.ssl.truststore.type": "PEM", "listeners.https.ssl.truststore.location": made.path("ca.pem"),
         "ssl.keystore.location": "/not/for/listeners",
     })  # fmt: skip
-    assert httpx.get(url + "/connectors", verify=trusting(made, client=True)).json() == []
+    assert httpx.get(url + "/connectors", verify=trusting(made, client=True), timeout=100).json() == []
     with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError, httpx.ConnectError)):
-        httpx.get(url + "/connectors", verify=trusting(made))
+        httpx.get(url + "/connectors", verify=trusting(made), timeout=100)
 
 
 def test_workers_of_one_configuration_reach_each_other(made: Certificates, secure: Serve) -> None:
@@ -92,7 +92,7 @@ def test_workers_of_one_configuration_reach_each_other(made: Certificates, secur
         "ssl.truststore.type": "PEM", "ssl.truststore.certificates": made.text("ca.pem"),
     }  # fmt: skip
     url = secure(settings)
-    assert httpx.get(url + "/connectors", verify=tls.client_context(worker_config(settings))).json() == []
+    assert httpx.get(url + "/connectors", verify=tls.client_context(worker_config(settings)), timeout=100).json() == []
 
 
 def test_only_the_enabled_protocols_and_suites_are_spoken(made: Certificates, secure: Serve) -> None:
@@ -101,13 +101,13 @@ def test_only_the_enabled_protocols_and_suites_are_spoken(made: Certificates, se
     context = trusting(made)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url + "/", verify=context)
+        httpx.get(url + "/", verify=context, timeout=100)
     context = trusting(made)
     context.set_ciphers("ECDHE-RSA-AES128-GCM-SHA256")
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url + "/", verify=context)
-    assert httpx.get(url + "/", verify=trusting(made)).status_code == 200
+        httpx.get(url + "/", verify=context, timeout=100)
+    assert httpx.get(url + "/", verify=trusting(made), timeout=100).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_killed_worker_loses_no_record_of_a_sink(
         wait_until(lambda: committed() >= BATCH, CONNECTOR_S, f"a batch; {first.errors}")
         children = first.children()
         first.kill()
-        wait_until(lambda: not any(map(is_alive, children)), 60, "the worker's JVM ends with it")
+        wait_until(lambda: not any(map(is_alive, children)), 180, "the worker's JVM ends with it")
     is_dead.set()
     producing.join()
     before, end, count = committed(), len(lines(file)), next(sent)

@@ -264,7 +264,7 @@ def secured() -> Iterator[tuple[Broker, str]]:
         ]
         client = AdminClient({"bootstrap.servers": broker.bootstrap})
         for future in client.create_acls(acls).values():
-            future.result(30)
+            future.result(180)
         yield broker, f"{host}:{guarded}"
 
 

@@ -29,7 +29,7 @@ def names(cli: Cli) -> list[str]:
 
 
 def config(url: str, name: str) -> dict[str, str]:
-    return httpx.get(f"{url}/connectors/{name}/config").json()
+    return httpx.get(f"{url}/connectors/{name}/config", timeout=100).json()
 
 
 def test_a_folder_is_applied_after_a_diff_and_a_yes(cli: Cli, put: Put, folder: Path):

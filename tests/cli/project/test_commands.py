@@ -44,17 +44,17 @@ def test_plan_apply_and_drift_tell_by_their_status_whether_anything_differs(fold
     planned = project("plan", str(folder))
     assert planned.exit_code == 3, planned.output
     assert "1 to create" in planned.output
-    assert httpx.get(f"{url}/connectors").json() == []
+    assert httpx.get(f"{url}/connectors", timeout=100).json() == []
     assert json.loads(project("drift", str(folder), "--json").stdout)["connectors"] == {"a": "missing"}
     assert project("drift", str(folder)).exit_code == 3
 
     applied = project("apply", str(folder), "--yes")
     assert applied.exit_code == 0, applied.output
-    assert httpx.get(f"{url}/connectors/a/config").json()["topic"] == "t1"
+    assert httpx.get(f"{url}/connectors/a/config", timeout=100).json()["topic"] == "t1"
     assert project("plan", str(folder)).exit_code == 0
     assert project("drift", str(folder)).exit_code == 0
 
-    httpx.patch(f"{url}/connectors/a/config", json={"topic": "by hand"}).raise_for_status()
+    httpx.patch(f"{url}/connectors/a/config", json={"topic": "by hand"}, timeout=100).raise_for_status()
     drifted = project("drift", str(folder), "--json")
     assert drifted.exit_code == 3
     assert json.loads(drifted.stdout)["connectors"] == {"a": ["topic"]}
@@ -67,7 +67,7 @@ def test_nothing_is_applied_without_a_yes_or_if_a_connector_is_invalid(folder: P
     refused = project("apply", str(folder), "--yes")
     assert isinstance(refused.exception, ConfigError)
     assert "Nothing has been done" in str(refused.exception)
-    assert httpx.get(f"{url}/connectors").json() == []
+    assert httpx.get(f"{url}/connectors", timeout=100).json() == []
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(example: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_failure_to_write_is_logged() -> None:
         writer = SyncWriter("syncs", away, lag_max=100)
         writer.take(OffsetSync(*P, 1, 1))
         failed = lambda: [line for line in logs if line["event"] == "mirror.sync.failed"]  # noqa: E731
-        wait_until(failed, 60, "a line in the log")
+        wait_until(failed, 180, "a line in the log")
         writer.close()
     assert [(line["log_level"], line["topic"]) for line in failed()] == [("error", "syncs")]
 
