@@ -12,16 +12,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
 import pytest
 
-from headrace.embedded import Broker
-from headrace.embedded.ports import free_port, require_free
-from headrace.errors import SetupError
+from headrace.embedded import Broker, ports
 from tests.support import quick_java
 
 pytestmark = pytest.mark.slow
@@ -108,9 +106,6 @@ SETTLE_S = {"R01-root": 0, "R25-plugins": 0, "R43-broker-down": 8}
 show later; in the last one the broker must not be away for longer. What is right ends the waiting.
 """
 
-GIVEN: set[int] = set()
-"""Ports that scenarios of this run have got."""
-
 
 @pytest.fixture(scope="module")
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Results]]:
@@ -138,14 +133,11 @@ def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def free_ports() -> int:
-    """The first of two neighbouring free ports, neither of which was given before: who got it may not listen yet."""
+    """The first of two neighbouring free ports, which nobody else is given: who gets one may not listen yet."""
     while True:
-        port = free_port()
-        with suppress(SetupError):
-            require_free(port + 1, "the second process")
-            if not GIVEN & {port, port + 1}:
-                GIVEN.update((port, port + 1))
-                return port
+        port = ports.free_port()
+        if ports._is_free(port + 1) and ports._reserve(port + 1):
+            return port
 
 
 def play(scenario: str, broker: Broker, work: Path) -> Results:

@@ -58,7 +58,7 @@ def test_with_others_in_its_group_it_does_not_start(secured: Secured, stores: Wo
     for prepare in (stores.prepare or {}).values():
         prepare()
     listener = GroupListener(lambda _place: None, lambda _place: None, lambda _error: None)
-    settings = GroupSettings(config.group_id, config.offset_topic, "two", 6000, 500, 60000)
+    settings = GroupSettings(config.group_id, config.offset_topic, "two", 60_000, 500, 60_000)
     other = Membership({"bootstrap.servers": secured.broker.bootstrap}, settings, listener)
     other.join(1)
     wait_until(other.group_metadata, 120, "the other is a member")
