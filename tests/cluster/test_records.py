@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from pathlib import Path
 from typing import Any, cast
 
@@ -155,7 +156,7 @@ def test_flags_that_are_missing_in_a_restart_request_are_off(caplog):
 )  # fmt: skip
 def test_what_makes_no_sense_is_skipped_with_connects_line(key, value, line, caplog):
     assert decode(key.encode(), None if value is None else value.encode()) is None
-    (record,) = caplog.records
+    (record,) = (record for record in caplog.records if record.thread == threading.get_ident())
     assert record.levelno == logging.ERROR
     assert record.getMessage().startswith(line)
 

@@ -258,7 +258,7 @@ def test_requests_of_the_page_leave_threads_to_the_rest_api_that_they_ask(herder
     assert anyio.run(ask) == 200
 
 
-def test_each_of_several_listeners_shows_what_had_to_be_waited_for():
+def test_each_of_several_listeners_shows_what_had_to_be_waited_for(monkeypatch: pytest.MonkeyPatch):
     herder = SourceIsSilent()
     server = RestServer(cast(Herder, herder), worker_config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
     server.start()
@@ -267,6 +267,7 @@ def test_each_of_several_listeners_shows_what_had_to_be_waited_for():
         herder.create("far", {**CONFIG, "name": "far"})
         assert all("has not answered within 2.5 s" in page.get(path).text for page in pages)
         herder.answers.set()
+        monkeypatch.setattr(pending, "PATIENCE_S", 600)
         assert all("Delivered to" in page.get(path).text for page in pages)
     finally:
         herder.answers.set()
