@@ -28,7 +28,7 @@ def creator_at(
     bootstrap: str,
     props: dict[str, str],
     security: Mapping[str, str] = MappingProxyType({}),
-    timeout_s: float = 30,
+    timeout_s: float = 120,
     hook: SettingsForNewTopic | None = None,
 ) -> TopicCreator:
     client = {"bootstrap.servers": bootstrap, "default.api.timeout.ms": str(int(timeout_s * 1000)), **security}
