@@ -45,7 +45,8 @@ def herder() -> MemoryHerder:
 
 
 @pytest.fixture
-def page(serve: Callable[..., Client], herder: MemoryHerder) -> Page:
+def page(serve: Callable[..., Client], herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch) -> Page:
+    monkeypatch.setattr(pending, "PATIENCE_S", 600)  # whoever is away refuses at once: what is late is this machine
     client = serve()
     herder.create("copy-orders", dict(CONFIG))
     assert client("PUT", "/headrace/streams/app/i", STREAMS).status == 204
