@@ -14,6 +14,7 @@ from headrace.cluster.herder import Herder
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.rest import RestServer
+from headrace.rest.page import pending
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.testing.worker import EmbeddedWorker
 from tests.process import worker_properties
@@ -71,6 +72,12 @@ def worker_config(settings: Mapping[str, str] | None = None) -> WorkerConfig:
     converter = "org.apache.kafka.connect.storage.StringConverter"
     base = {"listeners": "http://localhost:0", "key.converter": converter, "value.converter": converter}
     return WorkerConfig(base | dict(settings or {}))
+
+
+@pytest.fixture(autouse=True)
+def _patient_browsers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is late comes from this machine: browsers wait for every part of the page."""
+    monkeypatch.setattr(pending, "PATIENCE_S", 600)
 
 
 @pytest.fixture

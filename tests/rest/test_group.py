@@ -15,7 +15,6 @@ from headrace.cli.app import app
 from headrace.embedded.ports import free_port
 from headrace.rest import forwarding
 from headrace.rest.cluster_figures import ConnectorFigures
-from headrace.rest.page import pending
 from headrace.runtime.metrics.figures import FigureSample
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
@@ -54,7 +53,6 @@ def other() -> Iterator[str]:
 @pytest.fixture
 def herder(other: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryHerder]:
     monkeypatch.setattr(forwarding, "_SHORT", httpx.Timeout(120))  # who is there may be late; who is away refuses at once
-    monkeypatch.setattr(pending, "PATIENCE_S", 600)
     herder = OneOfThree()
     herder.other = other
     herder.create(NAME, {"connector.class": "FileStreamSource", "file": "/x", "topic": "here"})

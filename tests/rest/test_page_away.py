@@ -45,8 +45,7 @@ def herder() -> MemoryHerder:
 
 
 @pytest.fixture
-def page(serve: Callable[..., Client], herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch) -> Page:
-    monkeypatch.setattr(pending, "PATIENCE_S", 600)  # whoever is away refuses at once: what is late is this machine
+def page(serve: Callable[..., Client], herder: MemoryHerder) -> Page:
     client = serve()
     herder.create("copy-orders", dict(CONFIG))
     assert client("PUT", "/headrace/streams/app/i", STREAMS).status == 204
@@ -103,6 +102,8 @@ def test_a_worker_that_starts_is_said_in_the_part_that_is_asked_for(page: Page, 
 
 
 SINCE_MS = 1_700_000_000_000
+SHORT_S = 0.2
+"""How long a browser waits for what says nothing."""
 
 
 def test_the_overview_names_the_clusters_that_give_no_answer_and_since_when(serve: Callable[..., Client], herder: MemoryHerder):
@@ -188,6 +189,7 @@ def test_a_cluster_that_says_nothing_is_named_in_seconds_asked_once_and_holds_up
     client = serve(herder=herder)
     herder.create("far", {**CONFIG, "name": "far"})
     page, path = Page(client), "/ui/connector/lag?name=far"
+    monkeypatch.setattr(pending, "PATIENCE_S", SHORT_S)
     shown = page.get(path).text
     assert "The cluster that it reads from, or that of the workers, has not answered within 2.5 s" in shown
     assert f'hx-get="{path}"' in shown  # the browser asks again
@@ -232,6 +234,7 @@ def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(
     with ThreadPoolExecutor(1) as browser:
         change = browser.submit(page.post, "/ui/act", action="pause", name="far")
         assert herder.pausing.wait(120)
+        monkeypatch.setattr(pending, "PATIENCE_S", SHORT_S)
         assert "has not answered within 2.5 s" in page.get(path).text  # and is being asked still
         herder.may_pause.set()
         assert change.result().status == 200
@@ -266,6 +269,7 @@ def test_each_of_several_listeners_shows_what_had_to_be_waited_for(monkeypatch: 
     try:
         pages, path = [Page(Client(url)) for url in server.urls], "/ui/connector/lag?name=far"
         herder.create("far", {**CONFIG, "name": "far"})
+        monkeypatch.setattr(pending, "PATIENCE_S", SHORT_S)
         assert all("has not answered within 2.5 s" in page.get(path).text for page in pages)
         herder.answers.set()
         monkeypatch.setattr(pending, "PATIENCE_S", 600)
