@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from headrace.connectors.kafka_source.monitor import TIMEOUT
 from headrace.connectors.mirror.acls import Acl
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.embedded import Broker
@@ -42,6 +42,9 @@ CAST = {
     "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
     "transforms.cast.spec": "n:int32",
 }
+
+SLOW_MACHINE = "transaction.abandoned", TIMEOUT
+"""Events of a connector that has waited for its own clients, not of a fault of another connector."""
 
 Events = list[MutableMapping[str, Any]]
 Check = Callable[[Events], None]
@@ -198,7 +201,8 @@ def leaderless_partition(world: World) -> Check:
     mirror = world.mirror(topic, source=world.distant)
     mirror.await_copied(topic, 10)
     disks = [Path(disk) for disk in world.distant_broker.settings["log.dirs"].split(",")]
-    shutil.rmtree(next(disk for disk in disks if (disk / f"{topic}-1").exists()))
+    disk = next(disk for disk in disks if (disk / f"{topic}-1").exists())
+    disk.rename(disk.with_name("gone"))  # at once: while it is deleted, the broker may write a checkpoint into it
     with pytest.raises(AssertionError):  # what does not fit into the segment is never acknowledged
         world.distant.produce(topic, [record(b"k", bytes(200_000), partition=1)] * 12, {"message.timeout.ms": 5000})
     return warned(mirror, "source.partition.leaderless", topic=topic, partition=1)
@@ -253,4 +257,4 @@ def test_a_fault_of_one_connector_is_one_sentence_and_the_others_do_not_notice(w
         assert [task["state"] for task in world.worker.call("GET", f"/headrace{mirror.path}/status")["tasks"]] == ["RUNNING"]
     names = {mirror.name for mirror in healthy.values()}
     said = [e for e in events if e.get("connector") in names and e["log_level"] in ("warning", "error")]
-    assert [e for e in said if e["event"] != "transaction.abandoned"] == []  # a slow librdkafka, not a fault of another connector
+    assert [e for e in said if not e["event"].startswith(SLOW_MACHINE)] == []
