@@ -105,11 +105,11 @@ public class CountingSourceTask extends SourceTask {
         if (props.containsKey("varied")) {
             return varied();
         }
-        if (!retried && props.containsKey("retry")) {
-            retried = true;
         if (props.containsKey("interrupt")) {
             throw new InterruptedException();
         }
+        if (!retried && props.containsKey("retry")) {
+            retried = true;
             throw new RetriableException("again");
         }
         long end = Math.min(Long.parseLong(props.getOrDefault("records", "10")), at + 3);
