@@ -182,6 +182,7 @@ DECIMAL_OF_2 = f'{{"type":"bytes","name":"{DECIMAL}","parameters":{{"scale":"2"}
     ('{"type":"float","default":7.0e-46}', 0.0),
     ('{"type":"float","default":1.17549435E-38}', 1.17549435e-38),
     ('{"type":"int64","default":9007199254740993.0}', 9007199254740993),
+    (f'{{"type":"int64","default":{7 * 10**410 + 5}.5}}', 5),
     ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{"a":[1.5]}]}', [{}]),
     (ARRAY_OF_STRUCTS % '[{"x":1,"a":300.5}]', [{"a": 44, "b": None}]),
     (ARRAY_OF_STRUCTS % '[{"a":1,"b":"c"}]', [{"a": 1, "b": "c"}]),

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.preview.records import notation
-from headrace.values.times import iso, moment_of
+from headrace.values.times import iso_of_ms
 
 Json = Mapping[str, Any]
 _COLUMNS = ("topic", "key", "value", "headers")
@@ -172,7 +172,4 @@ def _bytes_text(value: Any) -> str:
 
 
 def _time(millis: int | None) -> str:
-    if millis is None:
-        return "no timestamp"
-    moment = moment_of(millis)
-    return iso(moment) if moment else f"{millis} ms"
+    return "no timestamp" if millis is None else iso_of_ms(millis)

@@ -83,10 +83,10 @@ def items(value: Tree, field: str) -> list[Tree] | None:
 
 def plain(value: Tree) -> Any:
     """A tree with its numbers as int or float, for values of any type. Raises ConnectError if a double is too small."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
+    return json_text.with_scalars(value, _plain)
+
+
+def _plain(value: Any) -> Any:
     if not isinstance(value, Number):
         return value
     if not any(c in value for c in ".eE"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
+from headrace.values.java_integers import wrapped
 from headrace.values.payload import narrowed
 from headrace.values.schema import DATE, DECIMAL, Schema, decimal_of, nearest_float32
 from headrace.values.scope import JsonReader
@@ -172,10 +173,10 @@ def _default(schema: Schema, target: str) -> Any:
         return nearest_float32(float(value)) if target == "float32" else float(value)
     bits = kinds.BITS[target]
     number = int(value) if isinstance(value, str) else _java_long(value, bits)
-    wrapped = (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
-    if isinstance(value, str) and not (re.fullmatch(r"[+-]?\d+", value) and wrapped == number):
+    kept = wrapped(number, bits)
+    if isinstance(value, str) and not (re.fullmatch(r"[+-]?\d+", value) and kept == number):
         raise ValueError(value)
-    return wrapped
+    return kept
 
 
 def _java_long(value: float, bits: int) -> int:

@@ -13,6 +13,7 @@ from headrace.config.validators import NonEmptyString, ValidList
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.transforms.column_lineage import Influence, RecordLineage
 from headrace.values.compile_context import CompileContext
+from headrace.values.java_integers import exponent_of, long_value
 from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
 from headrace.values.record import ConnectRecord, copy_struct, members, struct
@@ -98,7 +99,7 @@ class MaskField(PartTransformation):
             return lit(str(number))
         if typed.kind in ("float32", "float64"):
             return f"{'float' if typed.kind == 'float32' else 'double'}({lit(float(number))})"
-        return narrowed(lit(_long(number)), "int64" if typed.kind == "huge" else typed.kind)
+        return narrowed(lit(long_value(number)), "int64" if typed.kind == "huge" else typed.kind)
 
 
 def _number(text: str) -> Decimal | None:
@@ -107,24 +108,7 @@ def _number(text: str) -> Decimal | None:
         return None
     number = Decimal(text)
     exponent = int(re.split("[eE]", text)[-1]) if re.search("[eE]", text) else 0
-    return number if all(-(2**31) <= of < 2**31 for of in (exponent, -_exponent(number))) else None
-
-
-def _long(number: Decimal) -> int:
-    """Java's `longValue`: the lowest 64 bits of the whole part. It is not written out, which 1e999999999 has no room for."""
-    exponent = _exponent(number)
-    if exponent <= 0:
-        whole = 0 if number.adjusted() < 0 else int(number)
-    else:
-        digits = int("".join(map(str, number.as_tuple().digits)))
-        whole = (-1 if number.is_signed() else 1) * digits * pow(10, exponent, 2**64)
-    return (whole + 2**63) % 2**64 - 2**63
-
-
-def _exponent(number: Decimal) -> int:
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    return exponent
+    return number if all(-(2**31) <= of < 2**31 for of in (exponent, -exponent_of(number))) else None
 
 
 def _empty(typed: TypedValue) -> Sql | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -28,6 +29,15 @@ def encode(value: Any) -> bytes:
     Takes None, bool, int, float, str and lists and dicts of them. Raises TypeError for anything else.
     """
     return _text(value).encode("utf-8", "replace")
+
+
+def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same JSON value with what is neither list nor dict, at any depth, replaced by what `change` returns for it."""
+    if isinstance(value, list):
+        return [with_scalars(item, change) for item in value]
+    if isinstance(value, dict):
+        return {name: with_scalars(item, change) for name, item in value.items()}
+    return change(value)
 
 
 def decode(data: bytes) -> Any:

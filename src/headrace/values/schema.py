@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import ConnectError
-from headrace.values.json_text import java_double
+from headrace.values.json_text import java_double, with_scalars
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes", "array", "map", "struct")
 JSON_NAMES = {"float32": "float", "float64": "double"}
@@ -162,19 +162,15 @@ def json_of(value: Any) -> str:
     try:
         text = dumped(value)
     except ValueError:
-        text = dumped(_with_texts(value))
+        text = dumped(with_scalars(value, _finite))
     for number in dict.fromkeys(numbers):
         text = text.replace(f'"{_DIGITS}{number}"', number)
     return text
 
 
-def _with_texts(value: Any) -> Any:
-    """The same with texts for floats that are not finite."""
-    if isinstance(value, list):
-        return [_with_texts(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _with_texts(item) for name, item in value.items()}
-    return java_double(value).strip('"') if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(scalar: Any) -> Any:
+    """The text of a float that is not finite; everything else as it is."""
+    return java_double(scalar).strip('"') if isinstance(scalar, float) and not math.isfinite(scalar) else scalar
 
 
 def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:

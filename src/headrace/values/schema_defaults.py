@@ -11,6 +11,8 @@ from typing import Any
 
 from headrace.errors import DataError
 from headrace.values.java_hash import long_hash, slot_order
+from headrace.values.java_integers import long_value, wrapped
+from headrace.values.json_text import with_scalars
 from headrace.values.schema import DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, nearest_float32
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -34,7 +36,9 @@ def _converted(schema: Schema, value: Any) -> Any:
     if schema.logical:
         return _logical_default(schema, value, is_number)
     if schema.type in _BITS:
-        return wrapped(_whole(value), _BITS[schema.type]) if is_number else 0
+        if not is_number:
+            return 0
+        return wrapped(long_value(value) if isinstance(value, Decimal) else value, _BITS[schema.type])
     if schema.type in ("float32", "float64"):
         number = float(value) if is_number else 0.0
         return nearest_float32(_rounded_once(number, value) if is_number else number) if schema.type == "float32" else number
@@ -101,11 +105,7 @@ def _struct(schema: Schema, value: Any) -> Any:
 
 
 def _with_floats(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_with_floats(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _with_floats(item) for name, item in value.items()}
-    return float(value) if isinstance(value, Decimal) else value
+    return with_scalars(value, lambda scalar: float(scalar) if isinstance(scalar, Decimal) else scalar)
 
 
 def _rounded_once(number: float, exact: int | Decimal) -> float:
@@ -113,16 +113,6 @@ def _rounded_once(number: float, exact: int | Decimal) -> float:
     between = int.from_bytes(struct.pack(">d", number)) & 0x1FFFFFFF == 0x10000000
     between |= abs(number) < _NORMAL_FLOAT32 and abs(number) / _HALF_OF_LEAST_FLOAT32 % 2 == 1
     return nextafter(number, inf if exact > Decimal(number) else -inf) if between and exact != Decimal(number) else number
-
-
-def wrapped(number: int, bits: int) -> int:
-    """The low bits, as a Java cast keeps them."""
-    return (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
-
-
-def _whole(number: int | Decimal) -> int:
-    """The integral part, or another number with the same low 64 bits: 1e999999999 is not written out."""
-    return int(number) if isinstance(number, int) or number.adjusted() < 400 else 0
 
 
 def _part(schema: Schema | None, value: Any) -> Any:

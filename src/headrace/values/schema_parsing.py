@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.errors import DataError
+from headrace.values.java_integers import wrapped
 from headrace.values.schema import JSON_NAMES, TYPES, Schema, SchemaBuilderError, add_field
-from headrace.values.schema_defaults import default_of, wrapped
+from headrace.values.schema_defaults import default_of
 
 _FROM_JSON = {JSON_NAMES.get(t, t): t for t in TYPES}
 

@@ -19,6 +19,12 @@ def moment_of(epoch_ms: float) -> datetime | None:
         return None
 
 
+def iso_of_ms(epoch_ms: float) -> str:
+    """An epoch time as of `iso`; `… ms` if no calendar has it."""
+    moment = moment_of(epoch_ms)
+    return iso(moment) if moment else f"{epoch_ms:.0f} ms"
+
+
 def now_ms() -> int:
     """The time now, epoch ms."""
     return time.time_ns() // 1_000_000

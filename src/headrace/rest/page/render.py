@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from headrace import __version__
 from headrace.rest.traces import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
-from headrace.values.times import iso, moment_of
+from headrace.values.times import iso_of_ms
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
@@ -69,10 +69,7 @@ def when(value: str | float | None) -> str:
     """A time, ISO 8601 or ms since the epoch, as ISO 8601 in UTC, which the page's script makes relative; `… ms` beyond 9999."""
     if value is None or value == "":
         return ""
-    if isinstance(value, str):
-        return value
-    moment = moment_of(value)
-    return iso(moment) if moment else f"{value:.0f} ms"
+    return value if isinstance(value, str) else iso_of_ms(value)
 
 
 def short_class(name: str) -> str:
