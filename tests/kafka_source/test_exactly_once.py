@@ -107,6 +107,19 @@ def test_what_precedes_a_record_that_fails_is_committed_and_tolerated_ones_are_d
     assert [r.value for r in destination.read(letters, settled=True)] == [b'{"a":"x"}']
 
 
+def test_what_precedes_a_record_whose_chain_throws_is_committed(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic)
+    source.produce(topic, [record(value=value) for value in (b"1", b"ab" * 200_000, b"3")])
+    sql = {"transforms": "sql", "transforms.sql.type": "headrace.transforms.Sql"}
+    one = mirror(topic, {**sql, "transforms.sql.value": "encode(regexp_replace(string(value), '(a|b)*', ''), 'utf-8')"})
+    assert "too deep a stack for this record" in one.trace()
+    assert [r.value for r in destination.read(one.prefix + topic, settled=True)] == [b"1"]
+    assert one.offsets() == {f"{topic}:0": 0}
+
+
 def test_new_tasks_start_after_those_before_them_were_fenced_off(
     mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
 ) -> None:

@@ -7,6 +7,7 @@ topic is active once a record is in it (KIP-558).
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
-from headrace.runtime.feed_settings import lane_consumer, lane_producer
+from headrace.runtime.feed_settings import batch_limit, lane_consumer, lane_producer
 from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
@@ -56,7 +57,8 @@ class FeedRun:
     ) -> None:
         """batch_bytes: of the run before."""
         self._needs, self._source, self._plans = needs, source, plans
-        self._targets = FeedTargets(needs, routing.partition_counts, batch_bytes)
+        limit = batch_limit(len(source.positions))
+        self._targets = FeedTargets(needs, routing.partition_counts, min(limit, batch_bytes or limit))
         self._schemas = FeedSchemas(plans, self._wake)
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
@@ -69,8 +71,8 @@ class FeedRun:
         self.batches = 0
 
     @property
-    def batch_bytes(self) -> int | None:
-        """The largest batch that all topics accept, None: no topic accepts less than is configured."""
+    def batch_bytes(self) -> int:
+        """The largest batch that all topics accept, and that the lane's memory has room for."""
         return self._targets.batch_bytes
 
     def run(self, spark: SparkSession, plan: Any) -> None:
@@ -122,6 +124,8 @@ class FeedRun:
         needs, exactly = self._needs, self._needs.exactly
         self._targets.ensure_dead_letters()
         producer = lane_producer(needs.producer, self.batch_bytes, transactions=exactly is not None)
+        if needs.has_plugins:
+            producer = {"client.id": needs.name, **producer}
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
@@ -243,8 +247,8 @@ class FeedRun:
         elif counts.written > before.written or counts.letters > before.letters:
             later = Batch(0, counts.written - before.written, took_ms, letters=counts.letters - before.letters)
             self._needs.recorder.record(later)
-        latency = tuple(map(_growth, counts.latency, before.latency))
-        paused_ms = _growth(counts.paused_ms, before.paused_ms)
+        latency = tuple(map(operator.sub, counts.latency, before.latency))
+        paused_ms = counts.paused_ms - before.paused_ms
         self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, paused_ms, latency))
         if update.transactions:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
@@ -317,11 +321,6 @@ def batch_ms(latencies: Sequence[Ages], since_last_ms: float) -> float:
     records = sum(latency.records for latency in latencies)
     mean_ms = sum(latency.sum for latency in latencies) / records if records else since_last_ms
     return max(0.0, min(mean_ms, since_last_ms))
-
-
-def _growth(now: int, before: int) -> int:
-    """By how much a total has grown; another attempt of a Spark task counts from 0."""
-    return now - before if now >= before else now
 
 
 def summary(ends: Mapping[Partition, int]) -> str:

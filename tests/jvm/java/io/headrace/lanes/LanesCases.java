@@ -2,15 +2,21 @@ package io.headrace.lanes;
 
 import static io.headrace.Cases.equal;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** What becomes of the feeds of a lane, moment by moment. */
 final class LanesCases {
@@ -37,6 +43,44 @@ final class LanesCases {
             throw new NoClassDefFoundError("com/example/Missing");
         });
         new Chains(chain).ask(List.of(Given.record(1)), Given.slot(chain), new ReportBuffer());
+    }
+
+    static void anErrorOfARecordFailsItsFeedAlone() throws Exception {
+        Chain chain = Given.chain(row -> {
+            throw new AssertionError("no luck");
+        });
+        FeedPart part = Given.part(chain, null);
+        equal(part.take(part.slots.get(0), Given.record(0)), false);
+        equal(part.isOpen(), false);
+        new Chains(chain).ask(List.of(Given.record(0)), part.slots.get(0), new ReportBuffer());
+    }
+
+    static void aTimestampThatSparkDoesNotHaveIsAnErrorOfItsRecord() throws Exception {
+        byte[] none = new byte[0];
+        ConsumerRecord<byte[], byte[]> late = new ConsumerRecord<>(Given.TOPIC, 0, 0, 1_700_000_000_000_000_000L, TimestampType.CREATE_TIME,
+            0, 0, none, none, new RecordHeaders(), Optional.empty());
+        try {
+            Given.chain(row -> row).apply(late, UTF8String.EMPTY_UTF8);
+            throw new AssertionError("another timestamp");
+        } catch (ArithmeticException e) {
+            equal(e.getMessage().startsWith("The timestamp 1700000000000000000 ms is later than "), true);
+        }
+    }
+
+    static void linesOfAFileAreThereThoughTheNextFileCannotBeRead() throws Exception {
+        Path directory = Files.createTempDirectory("lines");
+        TopicPartition file = new TopicPartition(Files.writeString(directory.resolve("in.txt"), "one\ntwo\n").toString(), 0);
+        TopicPartition unreadable = new TopicPartition(directory.toString(), 0);
+        LinesReader reader = new LinesReader(Map.of("batch.size", "10"));
+        reader.assign(List.of(file, unreadable));
+        equal(reader.poll(0).count(), 2);
+        equal(reader.position(file), 8L);
+        try {
+            reader.poll(0);
+            throw new AssertionError("a directory has been read");
+        } catch (RecordReader.Refused e) {
+            equal(e.partitions, List.of(unreadable));
+        }
     }
 
     static void aRecordGoesThroughTheChainThatKnowsItsSchemaFromAnotherTopic() throws Exception {

@@ -50,10 +50,17 @@ abstract class Chain {
         values[2] = topicText;
         values[3] = record.partition();
         values[4] = record.offset();
-        values[5] = record.timestamp() < 0 ? null : record.timestamp() * 1000L;
+        values[5] = record.timestamp() < 0 ? null : micros(record.timestamp());
         values[6] = headers(record);
         values[7] = destination;
         return row(input);
+    }
+
+    private static long micros(long ms) {
+        if (ms > Long.MAX_VALUE / 1000) {
+            throw new ArithmeticException("The timestamp " + ms + " ms is later than " + Long.MAX_VALUE / 1000 + " ms, the latest that Spark has");
+        }
+        return ms * 1000L;
     }
 
     abstract InternalRow row(InternalRow row) throws Exception;

@@ -65,7 +65,7 @@ final class Chains {
                 asked = need == null || byNeed.containsKey(schemas(need)) ? asked : unreported.schemas(need);
                 last = asked == before ? last : i;
             }
-        } catch (Exception | LinkageError | StackOverflowError e) { // an Error of one record: the lane's other feeds continue
+        } catch (Throwable e) { // an Error of one record: the lane's other feeds continue
             LOG.debug("A record cannot be looked at ahead; it says so itself when its turn comes", e);
         }
     }

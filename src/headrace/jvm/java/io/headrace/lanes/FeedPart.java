@@ -87,8 +87,8 @@ final class FeedPart {
             return row == null ? drop(slot, record) : send(slot, record, row);
         } catch (Lane.Broken e) {
             throw e;
-        } catch (Exception | LinkageError | StackOverflowError e) { // an Error of one record: the lane's other feeds continue
-            fail(Report.Failure.of(e).at(Records.place(record), null));
+        } catch (Throwable e) { // an Error of one record: the lane's other feeds continue
+            fail(Report.Failure.of(e).unsentAt(Records.place(record)));
             return false;
         }
     }
@@ -112,7 +112,7 @@ final class FeedPart {
             if (letters != null) {
                 letters.sendLast(Records.letter(row), this);
             }
-            fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null));
+            fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null, true));
             return false;
         }
         if (bad && !spec.letters()) {
@@ -151,7 +151,7 @@ final class FeedPart {
             return copy;
         }
         if (!spec.skipsRefused()) {
-            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null));
+            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null, true));
         } else if (target.isOld()) { // it may take larger records by now
             needs(topic);
             lane.pause(slot, Slot.TOPIC);
@@ -164,18 +164,17 @@ final class FeedPart {
     /** Hand a record to a producer; returns false if it takes none now. */
     private boolean hand(Slot slot, ConsumerRecord<byte[], byte[]> record, ProducerRecord<byte[], byte[]> copy, boolean letter) {
         boolean apart = letter && letters != null;
-        int size = Records.size(copy);
-        if (transaction != null) {
-            transaction.begin();
-        }
         long before = slot.taken();
-        int flying = size + OVERHEAD;
+        int flying = Records.size(copy) + Records.headers(copy) + OVERHEAD;
         Sent sent = new Sent(this, slot, slot.take(Records.end(record)), flying, record, copy.topic(), letter, apart ? null : producer);
         counters.sent(flying);
         lane.inFlight.addAndGet(flying);
         notSent = null;
         sending = true;
         try {
+            if (transaction != null) {
+                transaction.begin();
+            }
             if (apart) {
                 letters.send(copy, sent);
             } else if (file != null) {
@@ -207,7 +206,7 @@ final class FeedPart {
         } else if (Refusals.skip(notSent, slot, -1, record, copy.topic())) {
             count(slot, record);
         } else {
-            refused(notSent, record, copy.topic(), size + Records.headers(record), letter);
+            refused(notSent, record, copy.topic(), flying - OVERHEAD, letter);
         }
         return false;
     }
@@ -234,7 +233,7 @@ final class FeedPart {
                 }
             });
         } else if (!Refusals.skip(e, sent.slot(), sent.number(), record, sent.topic())) {
-            refused(e, record, sent.topic(), sent.bytes() - OVERHEAD + Records.headers(record), sent.letter());
+            refused(e, record, sent.topic(), sent.bytes() - OVERHEAD, sent.letter());
         }
     }
 
@@ -274,7 +273,7 @@ final class FeedPart {
     private void refused(Exception e, ConsumerRecord<byte[], byte[]> record, String topic, int size, boolean letter) {
         boolean large = e instanceof RecordTooLargeException && !(letter && letters != null);
         Report.Failure why = Report.Failure.of(e).at(Records.place(record), file != null && !letter ? null : topic);
-        fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message()) : why);
+        fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message(), false) : why);
     }
 
     /** It stops here; what is in flight continues. For any thread. */
@@ -289,7 +288,7 @@ final class FeedPart {
         lane.submit(() -> {
             lane.end(this);
             if (transaction != null) {
-                if (why.isOfNext()) {
+                if (why.unsent()) {
                     transaction.close(); // what precedes it
                 } else {
                     transaction.abort();

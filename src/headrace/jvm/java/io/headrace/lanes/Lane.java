@@ -125,7 +125,7 @@ final class Lane implements Runnable {
         for (Slot slot : part.slots) {
             if (slots.containsKey(slot.source)) {
                 part.fail(new Report.Failure("error", null, slot.source.toString(), null, 0, IllegalStateException.class.getName(),
-                    "the lane reads this partition for another feed"));
+                    "the lane reads this partition for another feed", false));
                 return;
             }
         }

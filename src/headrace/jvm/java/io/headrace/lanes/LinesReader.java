@@ -24,6 +24,7 @@ final class LinesReader implements RecordReader {
     private static final int CHUNK = 128 << 10;
     private final int mostLines;
     private final Map<TopicPartition, Source> sources = new LinkedHashMap<>();
+    private Refused refused; // a file that could not be read, while others had lines
     private boolean woken; // guarded by this
 
     private static final class Source {
@@ -82,16 +83,30 @@ final class LinesReader implements RecordReader {
         long endMs = System.currentTimeMillis() + timeoutMs;
         while (true) {
             Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = new LinkedHashMap<>();
-            sources.forEach((partition, source) -> {
-                List<ConsumerRecord<byte[], byte[]>> lines = source.paused ? List.of() : read(partition, source);
-                if (!lines.isEmpty()) {
-                    polled.put(partition, lines);
-                }
-            });
+            if (refused == null) {
+                sources.forEach((partition, source) -> read(partition, source, polled));
+            }
+            if (refused != null && polled.isEmpty()) {
+                Refused now = refused;
+                refused = null;
+                throw now;
+            }
             long leftMs = endMs - System.currentTimeMillis();
             if (!polled.isEmpty() || leftMs <= 0 || isWoken(Math.min(leftMs, LOOK_MS))) {
                 return new ConsumerRecords<>(polled, Map.of());
             }
+        }
+    }
+
+    /** The lines of files that could be read are given first: their positions have moved. */
+    private void read(TopicPartition partition, Source source, Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled) {
+        try {
+            List<ConsumerRecord<byte[], byte[]>> lines = source.paused ? List.of() : read(partition, source);
+            if (!lines.isEmpty()) {
+                polled.put(partition, lines);
+            }
+        } catch (Refused e) {
+            refused = e;
         }
     }
 

@@ -29,6 +29,7 @@ final class PlacedFeed {
         String state = "RUNNING";
         Report.Failure failure;
         Report.Counts counts;
+        private Report.Counts earlier; // of the attempts before
         private final Map<TopicPartition, Long> offsets = new HashMap<>(); // where its next attempt begins
 
         Part(FeedSpec spec, Placement.LaneInfo lane) {
@@ -40,8 +41,9 @@ final class PlacedFeed {
             return state.equals("RUNNING");
         }
 
-        /** The specification for its next attempt: all it has learned, with the offsets it has reached. */
-        FeedSpec now() {
+        /** The specification for its next attempt: all it has learned, with the offsets it has reached. Its totals continue. */
+        FeedSpec again() {
+            earlier = counts;
             List<Partition> partitions = new ArrayList<>();
             for (Partition partition : spec.partitions()) {
                 partitions.add(partition.at(offsets.getOrDefault(partition.source(), partition.offset())));
@@ -53,7 +55,7 @@ final class PlacedFeed {
     /** Takes a report of one of its parts; returns whether Python should hear of it at once. */
     boolean take(Report report) {
         Part part = parts.get(report.part());
-        part.counts = report.counts();
+        part.counts = part.earlier == null ? report.counts() : part.earlier.then(report.counts());
         for (Report.OfPartition partition : report.partitions()) {
             TopicPartition source = new TopicPartition(partition.topic(), partition.partition());
             part.offsets.put(source, partition.next());

@@ -289,7 +289,7 @@ public final class Plane {
                         part.state = "REMOVED";
                         news.add(feed);
                     } else {
-                        send(part.lane, new Message.Add(part.lane.id, part.now()));
+                        send(part.lane, new Message.Add(part.lane.id, part.again()));
                     }
                 }
             }

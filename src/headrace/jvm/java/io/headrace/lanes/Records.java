@@ -32,7 +32,7 @@ final class Records {
     }
 
     /** How many bytes its headers have. */
-    static int headers(ConsumerRecord<byte[], byte[]> record) {
+    static int headers(ProducerRecord<byte[], byte[]> record) {
         int size = 0;
         for (org.apache.kafka.common.header.Header header : record.headers()) {
             size += header.key().length() + (header.value() == null ? 0 : header.value().length);

@@ -65,7 +65,15 @@ record Report(
     record Counts(
         long read, long written, long failed, long letters, long dropped, long inFlight, long waitingMs, long pausedMs, boolean paused,
         long[] latency
-    ) implements Serializable { }
+    ) implements Serializable {
+        /** Totals of both, present values of the other one, which counts from 0. */
+        Counts then(Counts later) {
+            long[] both = new long[latency.length];
+            java.util.Arrays.setAll(both, i -> latency[i] + later.latency[i]);
+            return new Counts(read + later.read, written + later.written, failed + later.failed, letters + later.letters,
+                dropped + later.dropped, later.inFlight, later.waitingMs, pausedMs + later.pausedMs, later.paused, both);
+        }
+    }
 
     /**
      * Why a feed stopped.
@@ -75,9 +83,11 @@ record Report(
      * @param place topic, partition and offset of the record; null if there is none
      * @param target the topic that it was to be written to; null if not known
      * @param size of the record in bytes
+     * @param unsent whether the feed stopped before it sent the record: what precedes that can be written as if nothing had happened
      */
-    record Failure(String kind, String report, String place, String target, long size, String javaClass, String message)
-        implements Serializable {
+    record Failure(
+        String kind, String report, String place, String target, long size, String javaClass, String message, boolean unsent
+    ) implements Serializable {
         static Failure of(Throwable e) {
             Throwable cause = e;
             while (cause.getCause() != null && cause.getClass() == org.apache.kafka.common.KafkaException.class) {
@@ -85,16 +95,15 @@ record Report(
             }
             String message = cause instanceof StackOverflowError // a regular expression over a long text, for example
                 ? "A transform or converter needs too deep a stack for this record" : String.valueOf(cause.getMessage());
-            return new Failure("error", null, null, null, 0, cause.getClass().getName(), message);
-        }
-
-        /** Whether the feed stopped before it sent the record: what precedes that can be written as if nothing had happened. */
-        boolean isOfNext() {
-            return kind.equals("record") || (kind.equals("large") && javaClass == null);
+            return new Failure("error", null, null, null, 0, cause.getClass().getName(), message, false);
         }
 
         Failure at(String newPlace, String newTarget) {
-            return new Failure(kind, report, newPlace, newTarget, size, javaClass, message);
+            return new Failure(kind, report, newPlace, newTarget, size, javaClass, message, unsent);
+        }
+
+        Failure unsentAt(String newPlace) {
+            return new Failure(kind, report, newPlace, target, size, javaClass, message, true);
         }
     }
 }
