@@ -111,6 +111,23 @@ def test_what_throws_retriable_exceptions_is_called_again(connector: Create, clu
     assert [r.value for r in records_of(cluster, topic, 1)] == [b"Struct{word=ONE,n=3}"]
 
 
+def test_a_plugin_that_is_called_again_for_ever_holds_up_no_other_connector(
+    connector: Create, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
+):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\n")
+    stuck = {**PASSING, **RETRY, "transforms.loud.passing": "1000000000"}
+    connector("FileStreamSource", file=str(file), topic=topic_name("stuck"), **stuck)
+    topics = [topic_name("plain") for _ in range(3)]  # with two lanes one of them would be in the same
+    for topic in topics:
+        connector("FileStreamSource", file=str(file), topic=topic)
+    for end in (1, 2):
+        for topic in topics:
+            assert len(records_of(cluster, topic, end)) == end
+        with file.open("a") as more:
+            more.write("two\n")
+
+
 @pytest.mark.parametrize("timeout", [{}, {"errors.retry.timeout": "1", "errors.retry.delay.max.ms": "1"}], ids=["none", "short"])
 def test_what_throws_retriable_exceptions_too_long_ends_the_task(
     connector: Create, topic: str, tmp_path: Path, timeout: dict[str, str]

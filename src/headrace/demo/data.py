@@ -41,7 +41,7 @@ def load(spark: SparkSession, bootstrap: str, table: DemoTable) -> None:
     frame = spark.read.parquet(str(files("headrace.demo") / f"{table.name}.parquet")).repartition(table.partitions)
     settings = {"retention.ms": "-1"}
     Admin({"bootstrap.servers": bootstrap}).create(table.name, table.partitions, 1, settings)
-    write(frame.select(*producer_columns(_record(table, frame))), {"bootstrap.servers": bootstrap, "linger.ms": "5"})
+    write(frame.select(*producer_columns(_record(table, frame))), {"bootstrap.servers": bootstrap})
 
 
 def _record(table: DemoTable, frame: DataFrame) -> RecordColumns:

@@ -32,5 +32,7 @@ class FeedDependencies:
     """Java settings of the producer of dead letters; None: `producer` writes them."""
     skips_refused: bool = False
     """Whether records that the producer or the broker refuses for good are skipped."""
+    has_plugins: bool = False
+    """Whether its chain has plugins in Java: they may keep a lane's thread for long, so no other feed is in its lanes."""
     file: str | None = None
     """File that gets the records as lines, empty: standard output; None: `producer` writes them to topics."""

@@ -25,12 +25,13 @@ _CONSUMER = {
     "fetch.max.bytes": str(16 << 20),
 }
 _NOT_FOR_CONSUMER = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", *_OWN}
+_BUFFER_BYTES = 64 << 20
 _PRODUCER = {
     **PRODUCER,
     **ONE_REQUEST,
     # With one request in flight batches fill while the one before is on its way.
     "linger.ms": "0",
-    "buffer.memory": str(64 << 20),
+    "buffer.memory": str(_BUFFER_BYTES),
 }
 _MAX_BLOCK = "max.block.ms"
 _SHORT_BLOCK_MS = "2000"
@@ -45,6 +46,15 @@ def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
     return {**_CONSUMER, **with_api_timeout(chosen), **_OWN}
 
 
+def batch_limit(partitions: int) -> int:
+    """The largest `batch.size` in bytes of a feed with so many partitions.
+
+    A producer takes a whole batch of `buffer.memory` for each partition that it has records for. A feed whose topics accept no
+    records keeps them, and leaves half of the memory to the lane's other feeds. A power of two: few settings make few lanes.
+    """
+    return 1 << ((_BUFFER_BYTES // 2 // max(1, partitions)).bit_length() - 1)
+
+
 def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:
     """Java producer settings of a lane, from those of a task (`headrace.runtime.plan.TaskPlan.producer`).
 
@@ -54,8 +64,6 @@ def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, trans
     chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_PRODUCER}
     if is_default_client_id(chosen.get("client.id", "")):
         del chosen["client.id"]
-    if chosen.get("linger.ms") == PRODUCER["linger.ms"]:
-        del chosen["linger.ms"]
     if not transactions:
         chosen = {_MAX_BLOCK: _SHORT_BLOCK_MS, **chosen}
     merged = {**_PRODUCER, **chosen}

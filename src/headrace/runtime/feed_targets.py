@@ -28,11 +28,11 @@ class SmallerBatchesError(Exception):
 class FeedTargets:
     """The topics of a feed that runs in one lane after the other.
 
-    `batch_bytes` is the largest batch that all topics accept, None: no topic accepts less than is configured.
+    `batch_bytes` is the largest batch that all topics accept, and that the lane's memory has room for.
     """
 
-    def __init__(self, needs: FeedDependencies, partition_counts: Mapping[str, int] | None, batch_bytes: int | None) -> None:
-        """partition_counts: as in `Routing`; batch_bytes: of the run before."""
+    def __init__(self, needs: FeedDependencies, partition_counts: Mapping[str, int] | None, batch_bytes: int) -> None:
+        """partition_counts: as in `Routing`; batch_bytes: of the run before, or `headrace.runtime.feed_settings.batch_limit`."""
         self._needs, self._partition_counts = needs, partition_counts
         self.descriptions: dict[str, DestinationTopic] = {}
         self.batch_bytes = batch_bytes

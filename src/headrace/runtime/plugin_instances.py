@@ -29,6 +29,11 @@ def java_instances(stages: Iterable[Stage], converters: Iterable[object]) -> Ite
             parts += part.parts
 
 
+def has_any(stages: Iterable[Stage], converters: Iterable[object]) -> bool:
+    """Whether a chain has Java plugins."""
+    return next(java_instances(stages, converters), None) is not None
+
+
 def assign_owner(
     connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object], retry: Mapping[str, int]
 ) -> None:

@@ -210,6 +210,7 @@ class WorkerSourceTask:
                 recorder=needs.recorder,
                 stopping=self._stopping,
                 exactly=needs.exactly,
+                has_plugins=plugin_instances.has_any(self._plan.stages, self._plan.all_converters),
                 skips_refused=self._plan.tolerance.all and not self._plan.tolerance.dead_letters and not needs.exactly,
             )
             run = FeedRun(needs_of_run, source, routing(self._plan.stages, source), plans, self._batch_bytes)

@@ -299,7 +299,7 @@ class StreamsConfig(TopologyConfig):
     @property
     def producer_settings(self) -> dict[str, str]:
         """Settings of the producers; a few of Kafka Streams' own defaults."""
-        return {"linger.ms": "5", "batch.size": "262144", **self._client_settings("producer.")}
+        return {"batch.size": "262144", **self._client_settings("producer.")}
 
     @property
     def consumer_settings(self) -> dict[str, str]:

@@ -137,6 +137,7 @@ class WorkerSinkTask:
             recorder=self._ports.recorder,
             stopping=self._stopping,
             letter_producer=plan.letter_producer if plan.tolerance.dead_letters else None,
+            has_plugins=plugin_instances.has_any(plan.stages, plan.all_converters),
             file=file,
         )
         self._ports.recorder.follow_positions(feed.positions, feed.silent_since_ms)

@@ -1,0 +1,17 @@
+import pytest
+
+from headrace.runtime.feed_settings import batch_limit, lane_producer
+
+
+@pytest.mark.parametrize(
+    ("partitions", "limit"), [(0, 32 << 20), (1, 32 << 20), (100, 256 << 10), (1000, 32 << 10), (1024, 32 << 10)]
+)
+def test_a_batch_for_each_partition_takes_no_more_than_half_of_the_producers_memory(partitions: int, limit: int) -> None:
+    assert batch_limit(partitions) == limit
+    memory = int(lane_producer({}, limit, transactions=False)["buffer.memory"])
+    assert partitions * limit <= memory / 2
+
+
+def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:
+    assert lane_producer({}, None, transactions=False)["linger.ms"] == "0"
+    assert lane_producer({"linger.ms": "5"}, None, transactions=False)["linger.ms"] == "5"
