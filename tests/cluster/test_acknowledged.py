@@ -15,6 +15,7 @@ from datetime import datetime
 import pytest
 
 from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.status_store import StatusStore
 from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.embedded import Broker
 from headrace.errors import ConnectError
@@ -58,7 +59,7 @@ class Load:
         kinds: dict[str, Callable[[str], None]] = {
             **{f"offset-{number}": self._offsets(worker) for number, worker in enumerate([leader, follower] * 2)},
             "config": lambda value: self._config(leader.stores.config, value),
-            "status": lambda value: leader.stores.status.put_topic(value, "t", 0, 0),
+            "status": lambda value: self._status(leader.stores.status, value),
         }
         self._writers = [self._threads.submit(self._keep_writing, *kind) for kind in kinds.items()]
 
@@ -88,6 +89,13 @@ class Load:
 
     def _offsets(self, worker: Worker) -> Callable[[str], None]:
         return lambda value: worker.stores.offsets.put("c", [({"p": value}, {"o": 1})], worker.membership.session())
+
+    def _status(self, store: StatusStore, value: str) -> None:
+        store.put_topic(value, "t", 0, 0)
+        store.flush()
+        store.refresh()
+        if not store.topics(value):
+            raise ConnectError("It was not written in time.")
 
     def _config(self, store: ConfigStore, value: str) -> None:
         try:

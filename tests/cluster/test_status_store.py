@@ -1,11 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 
 import pytest
 
+from headrace.cluster.standalone.stores import MemoryLog
 from headrace.cluster.status_records import Status
 from headrace.cluster.status_store import StatusStore
+from headrace.kafka.failures import timed_out
+from headrace.kafka.log import Entry
+from headrace.kafka.writer import WrittenAt
 
 
 def status(state: str = "RUNNING", generation: int = 1, worker: str = "w1") -> Status:
@@ -63,9 +68,9 @@ def test_a_safe_write_does_not_overwrite_a_later_generation_of_another_worker(st
     assert (store.connector("c")["state"], store.tasks("c")[0]["state"]) == ("UNASSIGNED", "FAILED")
 
 
-def test_an_active_topic_is_there_when_it_has_been_put(store):
+def test_an_active_topic_is_there_when_it_has_been_read_back(store):
     store.put_topic("c", "orders", 3, 1700000000123)
-    assert store.topics("c") == {"orders"}
+    assert written(store).topics("c") == {"orders"}
     found = store.snapshot().topics["c"]["orders"]
     assert (found.task, found.discover_timestamp_ms) == (3, 1700000000123)
     assert store.topics("d") == set()
@@ -75,11 +80,40 @@ def test_active_topics_are_reset_and_may_come_again(store):
     for topic in ("a", "b"):
         store.put_topic("c", topic, 0, 1)
     store.put_topic("d", "a", 0, 1)
-    store.delete_topics("c")
+    written(store).delete_topics("c")
     written(store)
     assert (store.topics("c"), store.topics("d")) == (set(), {"a"})
     store.put_topic("c", "a", 0, 2)
-    assert store.topics("c") == {"a"}
+    assert written(store).topics("c") == {"a"}
+
+
+def test_a_topic_is_put_without_waiting_once_while_it_is_in_flight_and_again_after_a_failure():
+    class Slow(MemoryLog):
+        """Keeps what was sent, until the test says how it went."""
+
+        def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
+            if refuses:
+                raise timed_out("The queue is full.")
+            in_flight.append(Future())
+            return in_flight[-1]
+
+        def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
+            raise timed_out("Not acknowledged in time.")
+
+    in_flight, refuses = list[Future[WrittenAt]](), list[bool]()
+    store = StatusStore(Slow)
+    for topic in ("a", "a", "b"):
+        store.put_topic("c", topic, 0, 1)
+    assert len(in_flight) == 2
+    in_flight[0].set_exception(timed_out("The status topic has too few replicas."))
+    store.put_topic("c", "a", 0, 1)
+    assert len(in_flight) == 3
+    in_flight[2].set_result(WrittenAt(0, 0))
+    refuses.append(True)
+    store.put_topic("c", "a", 0, 1)
+    refuses.clear()
+    store.put_topic("c", "a", 0, 1)
+    assert len(in_flight) == 4
 
 
 def test_active_topics_outlive_the_state_of_the_connector(store):

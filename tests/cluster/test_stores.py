@@ -81,6 +81,7 @@ def test_a_worker_that_starts_again_finds_everything(props, open_stores, member)
     first.status.put_connector_status(
         "c", {"state": "RUNNING", "trace": None, "worker_id": "w", "generation": 3, "version": None}
     )
+    assert first.status.flush()
     first.stop()
     second = open_stores(props)
     assert second.config.snapshot().connectors == {"c": {"name": "c"}}

@@ -11,16 +11,18 @@ import structlog
 from headrace.cluster import status_records
 from headrace.cluster.status import StatusState, fold, may_overwrite
 from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, Status, StatusRecord, TaskStatusRecord
+from headrace.errors import HeadraceError
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, WrittenAt
 from headrace.topics.active import TopicStatus
 
 log = structlog.get_logger(__name__)
 
 TIMEOUT_S = 30.0
+_FAILED = "Failed to write status update: %s"
 
 
 class StatusStore:
-    """Reads return the state in memory, as read back from the topic. Writes of states do not wait; failures are logged.
+    """Reads return the state in memory, as read back from the topic. Writes do not wait; failures are logged.
 
     Every method may be called from any thread.
     """
@@ -28,6 +30,7 @@ class StatusStore:
     def __init__(self, make_log: LogFactory) -> None:
         self._state = StatusState()
         self._log = make_log(self._apply)
+        self._topics_in_flight: set[tuple[str, str]] = set()
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Read the topic to its end. Raises ConnectError."""
@@ -102,8 +105,21 @@ class StatusStore:
         self._send(TaskStatusRecord(name, task, None))
 
     def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None:
-        """Add an active topic of a connector; returns when `topics` includes it. Raises KafkaFailure, in 30 s at the latest."""
-        self._write([ActiveTopic(connector, topic, TopicStatus(topic, connector, task, discovered_ms))])
+        """Add an active topic of a connector; does not wait and does not raise, as the data flows without the status topic.
+
+        Does nothing while a record of the same topic is in flight. After a failure, whoever still uses the topic puts it again.
+        """
+        key = connector, topic
+        if key in self._topics_in_flight:
+            return
+        self._topics_in_flight.add(key)
+        try:
+            future = self._send(ActiveTopic(connector, topic, TopicStatus(topic, connector, task, discovered_ms)))
+        except HeadraceError as error:  # the queue of the producer stayed full, or the store is closed
+            self._topics_in_flight.discard(key)
+            log.error(_FAILED, error)
+        else:
+            future.add_done_callback(lambda _: self._topics_in_flight.discard(key))
 
     def delete_topics(self, connector: str, topics: Iterable[str] | None = None) -> None:
         """Remove these active topics, by default all; does not wait. A running task may add them again."""
@@ -111,11 +127,10 @@ class StatusStore:
             self._send(ActiveTopic(connector, topic, None))
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _write(self, entries: Iterable[StatusRecord]) -> None:
-        self._log.write([status_records.encode(record) for record in entries], TIMEOUT_S)
-
-    def _send(self, record: StatusRecord) -> None:
-        self._log.send(*status_records.encode(record)).add_done_callback(_log_failure)
+    def _send(self, record: StatusRecord) -> Future[WrittenAt]:
+        future = self._log.send(*status_records.encode(record))
+        future.add_done_callback(_log_failure)
+        return future
 
     def _apply(self, record: LogRecord) -> None:
         decoded = status_records.decode(record.key, record.value)
@@ -125,4 +140,4 @@ class StatusStore:
 
 def _log_failure(future: Future[WrittenAt]) -> None:
     if error := future.exception():
-        log.error("Failed to write status update: %s", error)
+        log.error(_FAILED, error)

@@ -94,10 +94,12 @@ class FeedRun:
                 self._schemas.wait_until_idle()
                 plan = self._plans.latest()
             finally:
-                self._schemas.give_up()
-                if not self._ended:
-                    self._end(handle, _DRAIN_S)
-                data_plane.forget(handle)
+                try:
+                    self._schemas.give_up()
+                    if not self._ended:
+                        self._end(handle, _DRAIN_S)
+                finally:
+                    data_plane.forget(handle)
 
     def stop(self, timeout_s: float) -> None:
         """Stop reading; records in flight have `timeout_s` to be acknowledged, and their offsets to be stored.

@@ -28,7 +28,7 @@ class OffsetStore(Protocol):
 
 
 class TopicStore(Protocol):
-    """Stores active topics (KIP-558); `put_topic` returns once `topics` includes the topic."""
+    """Stores active topics (KIP-558); `put_topic` does not wait until `topics` includes the topic, and does not raise."""
 
     def topics(self, connector: str) -> set[str]: ...  # noqa: D102
 
