@@ -114,6 +114,12 @@ class FeedTask(OffsetTask, FeedOwner):
         """The partition and offset of a record with this `RecordColumns.origin`."""
         return (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
 
+    def delivered(self, ends: Mapping[Partition, int]) -> None:
+        """Called between two batches: everything before these offsets is written, and nothing from them on is being written.
+
+        A lane has no batches: there `acknowledged` says where each record was written.
+        """
+
     @abstractmethod
     def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Up to which offset each of these partitions can be read now. Raises RetriableError, KafkaFailure."""

@@ -72,6 +72,7 @@ class FeedBatches:
             self._delivery(chain.outgoing(incoming), self._progress(ranges_read), topic_routing, counts)
             ends = {p: end for p, (_, end) in ranges_read.items()}
             positions |= ends
+            self._task.delivered(ends)
             self._task.offsets_stored(ends)
 
     def stop(self, timeout_s: float) -> None:

@@ -87,7 +87,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         if source is None:
             return None
         self._ends = {}
-        self._sync(source.positions)
+        self.delivered(source.positions)
         provenance = self._alias if self._mirror.provenance_headers_enabled else None
         key = (source.record_key, provenance, self._mirror.target_cluster_alias)
         return replace(source, record=self._mirrored, destination=self._remote, record_key=key, partition_counts=None)
@@ -104,19 +104,19 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         """The Connect offsets that say that everything before these offsets is copied."""
         return [(self._source_partition(partition), offset) for partition, offset in super().offsets(ends)]
 
-    def _sync(self, upstream: Mapping[Partition, int]) -> None:
-        """Everything before these offsets is in the copies, and nothing from them on is being written."""
+    def delivered(self, ends: Mapping[Partition, int]) -> None:
+        """Write an offset sync for the end of each copy, as nothing is being written to them."""
         if self._syncs is None:
             return
-        copies = {partition: self._copy(partition) for partition in upstream}
+        copies = {partition: self._copy(partition) for partition in ends}
         try:
-            ends = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
+            after = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
         except HeadraceError as error:
             log.warning("mirror.sync.failed", cause=str(error))
             return
-        for partition, end in upstream.items():
-            self._ends[partition] = after = Ends(end, ends[copies[partition]])
-            self._syncs.take(pair(partition, after, alone=False))
+        for partition, end in ends.items():
+            self._ends[partition] = Ends(end, after[copies[partition]])
+            self._syncs.take(pair(partition, self._ends[partition], alone=False))
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied, and write where to: the last record of each partition, with the offset of its copy."""
