@@ -29,10 +29,12 @@ def failover(
     `exact` reads some records again, and leaves none out.
     """
     from headrace.config import load_properties
+    from headrace.config.providers import configured_resolver
     from headrace.connectors.mirror.failover import Failover
     from headrace.connectors.mirror.failover import as_json as rows
 
-    props = load_properties(file)
+    raw = load_properties(file)
+    props = dict(configured_resolver(raw).resolve(raw).props)  # as the worker of a flow does
     work = Failover(
         mm2_properties.connector(props, _chosen(mm2_properties.flows(props), props, flow), "MirrorCheckpointConnector")
     )
