@@ -46,6 +46,14 @@ def test_a_topic_with_a_name_of_its_own_is_found_again() -> None:
     )
 
 
+@pytest.mark.parametrize("base", [DEFAULT, IDENTITY])
+def test_topics_may_swap_names(base: str) -> None:
+    found = policy(base, "A", ".", True, {"a": "b", "b": "a", "C.x": "x"})
+    assert [(found.original(topic), found.is_heartbeats(topic)) for topic in ("a", "b")] == [("b", False), ("a", False)]
+    assert all(found.is_cycle(topic, "A") and not found.is_cycle(topic, "B") for topic in ("a", "b", "x"))
+    assert found.is_cycle("x", "C") == (base == DEFAULT), "by the name that it has in the source"
+
+
 def test_copies_are_created_and_grow_but_never_shrink() -> None:
     wanted = MirroredTopics({"a": 3, "b": 2, "c": 1}, {"a": "A.a", "b": "A.b", "c": "A.c"})
     lacks = missing(wanted, {"A.b": 1, "A.c": 5})

@@ -113,6 +113,15 @@ class RenamingPolicy(DefaultPolicy):
         """The name in the source."""
         return self._back.get(topic) or self._base.upstream(topic)
 
+    def original(self, topic: str) -> str:
+        """The name where it began: a name that was given is one hop, so that two topics may swap their names."""
+        return self._base.original(self._back.get(topic, topic))
+
+    def hops(self, topic: str) -> list[str]:
+        """The aliases of the clusters, likewise."""
+        before = self._back.get(topic)
+        return self._base.hops(topic) if before is None else [self._alias, *self._base.hops(before)]
+
 
 def _heartbeat(topic: str) -> bool:
     return topic.endswith(HEARTBEATS)
