@@ -15,8 +15,9 @@ from headrace.connectors.mirror.mirrored_topics import decode
 from headrace.connectors.mirror.schedule import Job, Schedule, interval_s
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import ASSIGNED
-from headrace.errors import RetriableError
+from headrace.errors import ConfigError, RetriableError
 from tests.clusters import Cluster
+from tests.support import wait_until
 
 AWAY = {
     "name": "mirror", "source.cluster.alias": "A", "target.cluster.alias": "B", "admin.timeout.ms": "300",
@@ -76,3 +77,25 @@ def test_topics_and_groups_are_mirrored_where_the_mirrors_own_topics_are_refused
     assert source.admin.describe(f"{topic}.{topic}") is not None
     (translated,) = task_configs(MirrorCheckpointConnector, props)
     assert translated[GROUPS] == group
+
+
+def test_a_mirror_of_two_topics_into_one_copy_is_failed_also_when_the_second_one_comes_later(
+    source: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic, errors = topic_name("one-copy"), list[Exception]()
+    source.create(topic)
+    props = {
+        **AWAY, "source.cluster.alias": topic, "target.cluster.alias": f"{topic}-b", "admin.timeout.ms": "30000",
+        "source.cluster.bootstrap.servers": source.bootstrap, "target.cluster.bootstrap.servers": source.bootstrap,
+        "topics": f"{topic},{topic}-2", "heartbeats.replication.enabled": "false", "replication.factor": "1",
+        "emit.offset-syncs.enabled": "false", "replication.policy.renames": f"{topic}:{topic}.{topic}-2",
+        "refresh.topics.interval.seconds": "1", "sync.topic.configs.enabled": "false", "sync.topic.acls.enabled": "false",
+    }  # fmt: skip
+    connector = MirrorSourceConnector(ConnectorContext("mirror", lambda: None, errors.append))
+    connector.start(props)
+    source.create(f"{topic}-2")
+    wait_until(lambda: errors, 180, "an error of the connector")
+    connector.stop()
+    assert "would both be mirrored" in str(errors[0])
+    with pytest.raises(ConfigError, match="would both be mirrored"):
+        connector.start(props)

@@ -9,13 +9,14 @@ from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.filters import NameFilter, Selection
-from headrace.connectors.mirror.mirrored_topics import MirroredTopics, decode, encode, missing, round_robin
+from headrace.connectors.mirror.mirrored_topics import MirroredTopics, decode, encode, missing, round_robin, select
 from headrace.connectors.mirror.policies import policy
 from headrace.connectors.mirror.settings import Change, SettingFilter, TopicSetting, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import ASSIGNED, kafka_source_props
 from headrace.errors import ConfigError
+from headrace.kafka.topic_info import TopicInfo
 
 DEFAULT, IDENTITY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
 
@@ -44,6 +45,15 @@ def test_a_topic_with_a_name_of_its_own_is_found_again() -> None:
         "A",
         "x",
     )
+
+
+@pytest.mark.parametrize(("base", "copy"), [(DEFAULT, "A.payments"), (IDENTITY, "payments")])
+def test_two_topics_with_one_copy_are_refused(base: str, copy: str) -> None:
+    chosen = Selection(policy(base, "A", ".", True, {"orders": copy}), NameFilter([".*"], []), "B")
+    found = {name: TopicInfo(name, {0: 1}, False, 1, "") for name in ("orders", "payments")}
+    with pytest.raises(ConfigError, match=f"Topics 'orders' and 'payments' of cluster A would both be mirrored to '{copy}'"):
+        select(found, chosen, "A")
+    assert select({"orders": found["orders"]}, chosen, "A").copies == {"orders": copy}
 
 
 @pytest.mark.parametrize("base", [DEFAULT, IDENTITY])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.connectors.mirror.filters import Selection
+from headrace.errors import ConfigError
 from headrace.kafka.groups import Partition
 from headrace.kafka.topic_info import TopicInfo
 
@@ -24,9 +25,20 @@ class MirroredTopics:
 
 
 def select(topics: Mapping[str, TopicInfo], selection: Selection, source: str) -> MirroredTopics:
-    """The topics of the source cluster, `source` its alias, that the selection accepts."""
+    """The topics of the source cluster, `source` its alias, that the selection accepts.
+
+    Raises ConfigError if two of them would have one copy, which `replication.policy.renames` makes possible.
+    """
     counts = {name: len(info.partitions) for name, info in topics.items() if not info.internal and selection.accepts(name)}
-    return MirroredTopics(counts, {topic: selection.policy.remote(source, topic) for topic in counts})
+    copies = {topic: selection.policy.remote(source, topic) for topic in counts}
+    topic_of: dict[str, str] = {}
+    for topic, copy in sorted(copies.items()):
+        if (other := topic_of.setdefault(copy, topic)) != topic:
+            raise ConfigError(
+                f"Topics '{other}' and '{topic}' of cluster {source} would both be mirrored to '{copy}': "
+                f"change replication.policy.renames, or leave one of them out by topics.exclude."
+            )
+    return MirroredTopics(counts, copies)
 
 
 @dataclass(frozen=True)

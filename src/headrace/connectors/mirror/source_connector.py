@@ -120,6 +120,8 @@ class MirrorSourceConnector(SourceConnector):
             self._create_offset_syncs()
             self._topics = self._find_topics()
             self._create(missing(self._topics, self._target.partition_counts(self._config.timeout_s)))
+        except ConfigError:  # two topics have one copy
+            raise
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
             return False
@@ -153,7 +155,11 @@ class MirrorSourceConnector(SourceConnector):
     def _refresh(self) -> None:
         """Check the topics; tasks are reconfigured if the source's partitions have changed, or a copy was deleted."""
         self._create_offset_syncs()
-        topics = self._find_topics()
+        try:
+            topics = self._find_topics()
+        except ConfigError as error:
+            self.context.raise_error(error)
+            return
         lacks = missing(topics, self._target.partition_counts(self._config.timeout_s))
         if topics == self._topics and not lacks:
             return
