@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import structlog
 
 from headrace.config import ConfigDef
-from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector
+from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector, SourceOffset, SourcePartition
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode, encode, group
 from headrace.connectors.kafka_source.clients import ADMIN, CONSUMER
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.monitor import PartitionMonitor, TopicMonitorSettings
 from headrace.connectors.kafka_source.source_lag import behind
-from headrace.connectors.kafka_source.task import KafkaSourceTask, copied_of
+from headrace.connectors.kafka_source.task import KafkaSourceTask, check_offset, copied_of
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.kafka.admin import shared
 from headrace.plugins import Kind, plugin
@@ -52,6 +52,14 @@ class KafkaSourceConnector(SourceConnector):
     @classmethod
     def exactly_once_support(cls, props: Props) -> bool:
         """Yes: each partition has its offset, and the records after it are always the same."""
+        return True
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Agree to offsets that a task can read; anything can be removed. Raises ConnectError."""
+        for partition, offset in changes:
+            if offset is not None:
+                check_offset(partition, offset)
         return True
 
     @classmethod

@@ -7,11 +7,13 @@ is recognized by it (`source.data.loss`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import structlog
 
+from headrace.config import java_text
 from headrace.connectors.base import Measured, Offsets, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Policy, ReadPosition, find
 from headrace.connectors.feed import FeedSource, FeedTask
@@ -21,7 +23,7 @@ from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitter
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
-from headrace.errors import HeadraceError, RetriableError
+from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import shared
 from headrace.kafka.coalesced_requests import delivered_positions, latest_offsets, topics
 from headrace.kafka.delivered_position import DeliveredPosition
@@ -270,6 +272,21 @@ def parse_partition(partition: SourcePartition) -> Partition:
     if not colon or not number.isdecimal():
         raise RetriableError(f"{dict(partition)} is no source partition of a Kafka source connector.")
     return topic, int(number)
+
+
+def check_offset(partition: SourcePartition | None, offset: SourceOffset) -> None:
+    """Refuse an offset set by an administrator that no task could read, as MirrorMaker does. Raises ConnectError."""
+    match = re.fullmatch(r"(.+):([0-9]+)", str((partition or {}).get("topic:partition")))
+    if match is None or partition != source_partition((match[1], int(match[2]))):
+        raise ConnectError(f"Source partition {java_text(partition)} has to be of the form {{topic:partition=<topic>:<number>}}")
+    subject = f"Source offset {java_text(offset)} for source partition {java_text(partition)}"
+    if "offset" not in offset:
+        raise ConnectError(f"{subject} is missing the 'offset' key, which is required")
+    value = offset["offset"]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ConnectError(f"{subject} has an invalid value {java_text(value)} for the 'offset' key, which must be an integer")
+    if value < -1:  # -1: nothing is copied yet
+        raise ConnectError(f"{subject} has an invalid value {value} for the 'offset' key, which cannot be below -1")
 
 
 def copied_of(assigned: Mapping[Partition, int], offsets: Offsets, earliest: bool) -> Copied:
