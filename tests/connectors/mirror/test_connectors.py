@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_job_with_a_negative_interval_is_never_run() -> None:
     assert other.wait(180)
     schedule.stop(60)
     assert calls == []
+
+
+def test_a_job_with_an_interval_of_zero_makes_pauses() -> None:
+    begun = list[float]()
+    schedule = Schedule("jobs", [Job("often", lambda: begun.append(time.monotonic()), interval_s(True, 0))])
+    schedule.start()
+    wait_until(lambda: len(begun) > 1, 180, "a second run")
+    schedule.stop(60)
+    assert begun[1] - begun[0] > 0.9
 
 
 def test_topics_and_groups_are_mirrored_where_the_mirrors_own_topics_are_refused(

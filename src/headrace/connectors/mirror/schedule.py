@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -15,7 +15,7 @@ from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-FIRST_RETRY_S, _RETRY_S = 5.0, 10.0
+FIRST_RETRY_S, _RETRY_S, _LEAST_S = 5.0, 10.0, 1.0
 NEVER_S = 1e9
 """The interval of a job that is not repeated."""
 
@@ -38,11 +38,11 @@ class Job:
 class Schedule:
     """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after five seconds, then ten.
 
-    A job with a negative interval is never run, as in MirrorMaker.
+    A job with a negative interval is never run, as in MirrorMaker; one with an interval of 0, every second: clusters are asked.
     """
 
     def __init__(self, name: str, jobs: Sequence[Job]) -> None:
-        self._jobs = [job for job in jobs if job.interval_s >= 0]
+        self._jobs = [replace(job, interval_s=max(_LEAST_S, job.interval_s)) for job in jobs if job.interval_s >= 0]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=name, daemon=True)
 
