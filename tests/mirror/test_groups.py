@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import httpx
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
-from headrace.connectors.base import StoredOffsets, TaskContext
+from headrace.connectors.base import Poll, StoredOffsets, TaskContext
 from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointTask
 from headrace.connectors.mirror.failover import Failover
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
@@ -64,6 +65,33 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
     back = [switch for switch in failover.plan() if switch.partition == 0]
     failover.commit(back)
     assert committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): back[0].start, (copy, 1): 250}
+
+
+def test_a_group_that_does_not_answer_leaves_the_others(flow: Flow, spark: SparkSession) -> None:
+    topic, silent, steady = f"{flow.name}-read", f"{flow.name}-silent", f"{flow.name}-steady"
+    flow.source.admin.commit(steady, {(topic, 0): 250})
+    group = Consumer({"bootstrap.servers": flow.source.bootstrap, "group.id": silent})
+    hanging = Producer({"bootstrap.servers": flow.source.bootstrap, "transactional.id": silent})
+    hanging.init_transactions(120)
+    hanging.begin_transaction()
+    hanging.send_offsets_to_transaction([TopicPartition(topic, 0, 1)], group.consumer_group_metadata(), 120)
+    group.close()
+    task = MirrorCheckpointTask(TaskContext("steady", 0))
+    stable = {"source.cluster.isolation.level": "read_committed", "admin.timeout.ms": "3000", GROUPS: f"{silent},{steady}"}
+    task.start({**flow.config("MirrorCheckpointConnector"), **stable, "emit.checkpoints.interval.seconds": "1"})
+
+    def poll() -> Poll | None:
+        try:
+            return task.poll(spark, StoredOffsets([]))
+        except RetriableError:
+            return None
+
+    found = wait_until(poll, FLOW_S, "a checkpoint of the group that answers")
+    task.stop()
+    hanging.abort_transaction(120)
+    assert found and [partition for partition, _ in found.progress.offsets] == [
+        {"group": steady, "partition": 0, "topic": flow.copy(topic)}
+    ]
 
 
 def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) -> None:

@@ -135,8 +135,8 @@ class MirrorCheckpointTask(PollingSourceTask):
             try:
                 committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
             except KafkaFailure as failure:
-                if isinstance(failure, RetriableError):  # the cluster is away, for the other groups as well
-                    raise
+                if isinstance(failure, RetriableError):  # raises if it is the whole cluster that does not answer
+                    self._source.partition_counts(self._config.timeout_s)
                 text = "Error querying offsets for consumer group %s on cluster %s."
                 log.error(text, group, self._naming.source, cause=str(failure))
                 continue
