@@ -101,10 +101,13 @@ def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) 
     assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
 
 
-def test_without_the_source_groups_are_committed_in_the_target_all_the_same(flow: Flow, spark: SparkSession) -> None:
+def test_without_the_source_groups_are_committed_in_the_target_all_the_same(
+    flow: Flow, spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
     group, copy = f"{flow.name}-left", flow.copy(f"{flow.name}-read")
-    checkpoint = Checkpoint(group, copy, 0, 40, 30)
-    flow.destination.produce(f"{flow.alias}.checkpoints.internal", [record(key=checkpoint.key(), value=checkpoint.value())])
+    positions = [(copy, 0, 40, 30), (copy, 9, 1, 1), (f"{copy}-deleted", 0, 1, 1)]
+    written = [Checkpoint(group, *position) for position in positions]
+    flow.destination.produce(f"{flow.alias}.checkpoints.internal", [record(key=c.key(), value=c.value()) for c in written])
     away = {"source.cluster.bootstrap.servers": "127.0.0.1:1", "sync.group.offsets.enabled": "true", "admin.timeout.ms": "5000",
             "offset-syncs.topic.location": "target"}  # fmt: skip
     flow.destination.create(f"mm2-offset-syncs.{flow.alias}.internal")
@@ -114,6 +117,7 @@ def test_without_the_source_groups_are_committed_in_the_target_all_the_same(flow
         task.poll(spark, StoredOffsets([]))
     task.stop()
     assert flow.destination.admin.committed(group, 30, [(copy, 0)]) == {(copy, 0): 30}
+    assert "Unable to sync offsets" not in caplog.text, "what is no longer there is not tried"
 
 
 def test_heartbeats_come_every_second(flow: Flow) -> None:

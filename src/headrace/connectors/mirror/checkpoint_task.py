@@ -146,8 +146,17 @@ class MirrorCheckpointTask(PollingSourceTask):
         return changed
 
     def _commit_in_target(self) -> None:
-        """Commit in the target, for groups without members there, what is further than what they have committed."""
-        for group, last in self._last.items():
+        """Commit in the target, for groups without members there, what is further than what they have committed.
+
+        A copy may have been deleted since; its checkpoints stay.
+        """
+        try:
+            present = self._target.partition_counts(self._config.timeout_s)
+        except HeadraceError as error:
+            log.error("Unable to sync offsets for consumer groups.", cause=str(error))
+            return
+        for group, written in self._last.items():
+            last = {(topic, p): checkpoint for (topic, p), checkpoint in written.items() if p < present.get(topic, 0)}
             try:
                 ahead = forward(last, self._target.group_offsets(group, last, self._config.timeout_s))
                 if ahead:
