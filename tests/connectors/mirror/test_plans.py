@@ -129,6 +129,8 @@ def test_settings_of_a_client_come_from_the_cluster_then_the_kind_then_the_clien
         "auto.offset.reset": "earliest", "enable.auto.commit": "false",
     }  # fmt: skip
     assert client(props, "target", "admin") == {"client.id": "A->B|m|admin", "retries": "3"}
+    mine = client({**props, "source.consumer.client.id": "mine"}, "source", "consumer")
+    assert mine["client.id"] == "mine|A->B|m|consumer", "clients are told apart"
 
 
 @pytest.mark.parametrize(

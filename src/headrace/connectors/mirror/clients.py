@@ -17,8 +17,9 @@ _FIXED: Mapping[ClientKind, Mapping[str, str]] = {"consumer": {"enable.auto.comm
 def client(props: Mapping[str, str | None], side: Side, kind: ClientKind) -> dict[str, str]:
     """Settings of a client of one of the clusters."""
     prefixes = {f"{side}.cluster.": connects, f"{kind}.": all_settings, f"{side}.{kind}.": all_settings}
-    table = ClientTable(prefixes, {"client.id": client_id(props, kind), **_DEFAULTS[kind]}, _FIXED[kind])
-    return table.settings(props)
+    settings = ClientTable(prefixes, _DEFAULTS[kind], _FIXED[kind]).settings(props)
+    prefix = settings.get("client.id")
+    return {**settings, "client.id": f"{prefix}|{client_id(props, kind)}" if prefix else client_id(props, kind)}
 
 
 def client_id(props: Mapping[str, str | None], kind: str) -> str:
