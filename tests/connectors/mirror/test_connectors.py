@@ -18,7 +18,7 @@ from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import ASSIGNED
 from headrace.errors import ConfigError, RetriableError
 from tests.clusters import Cluster
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 AWAY = {
     "name": "mirror", "source.cluster.alias": "A", "target.cluster.alias": "B", "admin.timeout.ms": "300",
@@ -82,7 +82,14 @@ def test_topics_and_groups_are_mirrored_where_the_mirrors_own_topics_are_refused
         "topics": topic, "groups": group, "heartbeats.replication.enabled": "false", "replication.factor": "1",
         "offset-syncs.topic.replication.factor": "3", "checkpoints.topic.replication.factor": "3",  # there is one broker
     }  # fmt: skip
-    (mirrored,) = task_configs(MirrorSourceConnector, props)
+    with captured_logs() as logs:
+        (mirrored,) = task_configs(MirrorSourceConnector, props)
+        task_configs(MirrorSourceConnector, {**props, "source.cluster.alias": f"{topic}-c", "replication.factor": "3"})
+    said = [line for line in logs if line["event"].startswith(("mirror.topic.created", "Could not create topic"))]
+    assert [(line["event"], line.get("topic")) for line in said] == [
+        ("mirror.topic.created", f"{topic}.{topic}"),
+        (f"Could not create topic {topic}-c.{topic}.", None),
+    ]
     assert decode(mirrored[ASSIGNED]) == [(topic, 0)]
     assert source.admin.describe(f"{topic}.{topic}") is not None
     (translated,) = task_configs(MirrorCheckpointConnector, props)

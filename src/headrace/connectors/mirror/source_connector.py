@@ -181,8 +181,8 @@ class MirrorSourceConnector(SourceConnector):
             copy, count = self._topics.copies[topic], self._topics.counts[topic]
             configs, factor = filter_.of_new_topic(settings), self._config.replication_factor
             create = partial(self._target.create, copy, count, factor, configs, timeout, exist_ok=True)
-            _try(f"Could not create topic {copy}.", create)
-            log.info("mirror.topic.created", topic=copy, partitions=count)
+            if _try(f"Could not create topic {copy}.", create):
+                log.info("mirror.topic.created", topic=copy, partitions=count)
         for copy, count in lacks.grow.items():
             _try(f"Could not create topic-partitions for {copy}.", lambda: self._target.add_partitions(copy, count, timeout))  # noqa: B023
 
@@ -240,8 +240,10 @@ def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, ti
     return True
 
 
-def _try(refusal: str, action: Callable[[], object]) -> None:
+def _try(refusal: str, action: Callable[[], object]) -> object:
+    """The result of an action; None, and a warning, if Kafka refuses it."""
     try:
-        action()
+        return action()
     except KafkaFailure as failure:
         log.warning(refusal, cause=str(failure))
+        return None
