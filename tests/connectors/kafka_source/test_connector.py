@@ -85,6 +85,15 @@ def test_without_partitions_there_are_no_tasks(props, topic_name):
     assert "No tasks to start." in [entry["event"] for entry in logs]
 
 
+def test_leaders_are_watched_and_the_end_is_waited_for_as_configured(props, topic_name):
+    whitelist = {"source.topic.whitelist": topic_name("none")}
+    for leaders in ("true", "false"):
+        changes = {"reconfigure.tasks.on.leader.change": leaders, "max.shutdown.wait.ms": "7000"}
+        with Run({**props, **whitelist, **changes}) as run:
+            assert run.connector._monitor and run.connector._monitor._watch.leaders == (leaders == "true")
+            assert run.connector._shutdown_wait_s == 7
+
+
 def test_a_new_topic_asks_for_new_tasks(props, admin, topic_name):
     prefix = topic_name("grows")
     with Run({**props, "source.topic.whitelist": f"{prefix}.*"}) as run:

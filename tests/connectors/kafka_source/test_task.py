@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from headrace.connectors.base import TaskContext
+from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS
 from headrace.connectors.kafka_source.connector import KafkaSourceConnector
-from headrace.connectors.kafka_source.task import kind, parse_partition, source_partition
+from headrace.connectors.kafka_source.task import KafkaSourceTask, kind, parse_partition, source_partition
 from headrace.errors import ConnectError, RetriableError
 
 
@@ -62,3 +64,10 @@ def test_offsets_that_no_task_can_read_are_refused(partition: Any, offset: Any, 
     with pytest.raises(ConnectError) as refused:
         KafkaSourceConnector.alter_offsets({}, [(partition, offset)])
     assert text in str(refused.value)
+
+
+def test_a_task_takes_no_longer_to_stop_than_is_configured() -> None:
+    task = KafkaSourceTask(TaskContext("c", 0))
+    props = {"source.bootstrap.servers": "127.0.0.1:1", "source.topic.whitelist": "t", TASK_PARTITIONS: ""}
+    task.start({**props, "max.shutdown.wait.ms": "7000"})
+    assert task.shutdown_wait_s == 7

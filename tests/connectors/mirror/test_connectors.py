@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -13,10 +14,11 @@ from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConn
 from headrace.connectors.mirror.checkpoint_task import GROUPS
 from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
 from headrace.connectors.mirror.mirrored_topics import decode
-from headrace.connectors.mirror.schedule import Job, Schedule, interval_s
+from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule, interval_s
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import ASSIGNED
 from headrace.errors import ConfigError, RetriableError
+from headrace.kafka.failures import KafkaFailure
 from tests.clusters import Cluster
 from tests.support import captured_logs, wait_until
 
@@ -24,6 +26,7 @@ AWAY = {
     "name": "mirror", "source.cluster.alias": "A", "target.cluster.alias": "B", "admin.timeout.ms": "300",
     "source.cluster.bootstrap.servers": "127.0.0.1:1", "target.cluster.bootstrap.servers": "127.0.0.1:1",
 }  # fmt: skip
+Start = Callable[..., tuple[MirrorSourceConnector, list[Exception]]]
 
 
 def task_configs(kind: type[SourceConnector], props: dict[str, str]) -> list[dict[str, str]]:
@@ -49,6 +52,52 @@ def test_heartbeats_begin_although_their_topic_cannot_be_created_yet() -> None:
 def test_a_negative_interval_means_that_a_task_is_not_wanted() -> None:
     assert task_configs(MirrorHeartbeatConnector, {**AWAY, "emit.heartbeats.interval.seconds": "-1"}) == []
     assert task_configs(MirrorCheckpointConnector, {**AWAY, "emit.checkpoints.interval.seconds": "-1"}) == []
+
+
+def test_what_is_switched_off_has_no_tasks() -> None:
+    assert task_configs(MirrorSourceConnector, {**AWAY, "enabled": "false"}) == []
+    assert task_configs(MirrorHeartbeatConnector, {**AWAY, "emit.heartbeats.enabled": "false"}) == []
+
+
+@pytest.fixture
+def mirroring() -> Iterator[Start]:
+    """Started connectors, with the errors that they report."""
+    with ExitStack() as started:
+
+        def start(**changes: str) -> tuple[MirrorSourceConnector, list[Exception]]:
+            errors = list[Exception]()
+            connector = MirrorSourceConnector(ConnectorContext("mirror", lambda: None, errors.append))
+            started.callback(connector.stop)
+            connector.start({**AWAY, **{name.replace("_", "."): value for name, value in changes.items()}})
+            return connector, errors
+
+        yield start
+
+
+def test_jobs_that_are_switched_off_are_not_there_or_never_come(mirroring: Start) -> None:
+    def jobs(**changes: str) -> dict[str, float]:
+        return {job.what: job.interval_s for job in mirroring(**changes)[0]._jobs(ready=True)}
+
+    assert jobs() == {"refreshing topics": 600, "syncing topic ACLs": 600, "syncing topic configs": 600}
+    off = jobs(refresh_topics_enabled="false", sync_topic_acls_enabled="false", sync_topic_configs_enabled="false")
+    assert off == {"refreshing topics": NEVER_S}
+
+
+def test_defaults_of_the_source_are_written_where_that_is_asked_for(mirroring: Start) -> None:
+    assert not mirroring()[0]._setting_filter().source_defaults
+    assert mirroring(use_defaults_from="source")[0]._setting_filter().source_defaults
+
+
+def test_a_target_that_cannot_alter_single_settings_fails_the_connector(mirroring: Start) -> None:
+    connector, errors = mirroring()
+
+    def refuse(code: str) -> None:
+        raise KafkaFailure(code, "no")
+
+    connector._change("A.t", lambda: refuse("POLICY_VIOLATION"))
+    assert not errors
+    connector._change("A.t", lambda: refuse("UNSUPPORTED_VERSION"))
+    assert [str(error) for error in errors] == ["the target cluster 'B' is not compatible with IncrementalAlterConfigs API"]
 
 
 def test_a_job_with_a_negative_interval_is_never_run() -> None:
@@ -114,5 +163,6 @@ def test_a_mirror_of_two_topics_into_one_copy_is_failed_also_when_the_second_one
     wait_until(lambda: errors, 180, "an error of the connector")
     connector.stop()
     assert "would both be mirrored" in str(errors[0])
+    assert source.admin.describe(f"mm2-offset-syncs.{topic}-b.internal") is None, "offset syncs are switched off"
     with pytest.raises(ConfigError, match="would both be mirrored"):
         connector.start(props)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
@@ -59,3 +61,17 @@ def test_other_offsets_are_refused(partition: dict[str, object], offset: dict[st
     with pytest.raises(ConnectError) as raised:
         MirrorSourceConnector.alter_offsets({}, [(partition, offset)])
     assert str(raised.value) == text
+
+
+def test_offsets_that_mean_nothing_have_to_be_zero() -> None:
+    where = {"group": "g", "partition": 0, "topic": "t"}
+    with pytest.raises(ConnectError, match="invalid value 1 for the 'offset' key; the only accepted value is 0"):
+        MirrorCheckpointConnector.alter_offsets({}, [(where, {"offset": 1})])
+    with pytest.raises(ConnectError, match="invalid value 1 for the 'offset' key; the only accepted value is 0"):
+        MirrorHeartbeatConnector.alter_offsets({}, [({"sourceClusterAlias": "A", "targetClusterAlias": "B"}, {"offset": 1})])
+
+
+def test_a_source_partition_that_is_null_is_refused() -> None:
+    nothing: Any = None
+    with pytest.raises(ConnectError, match="Source partitions may not be null"):
+        MirrorSourceConnector.alter_offsets({}, [(nothing, {"offset": 1})])
