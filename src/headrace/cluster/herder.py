@@ -68,11 +68,11 @@ class Herder:
 
     def _adopt_assignment(self, assignment: Assignment) -> None:
         """Adopt an assignment; the config topic is read to its end. Returns when revoked connectors and tasks have stopped."""
-        # Newer than any status in the topic, even if its group has been deleted since (docs/decisions/0002).
-        newest = self._stores.status.latest_generation() + 1
+        # Newer than any status, even of a deleted group (docs/decisions/0002); older than those of a lost worker's successors.
+        newest = self._stores.status.latest_generation() + 1 if assignment.slots else assignment.generation
         self._import_classes(self._stores.config.snapshot().connectors.values())
         self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
-        if assignment.slots:  # else it may be no member, and have read nothing for long
+        if assignment.slots:
             self._remove_stale_statuses()
 
     def _remove_stale_statuses(self) -> None:
