@@ -52,7 +52,7 @@ class Herder:
         self.leader = Leader(worker, stores.config, group)
         self._supervisors = Supervisors(worker, stores.config, self._reporter, self.leader)
         self._offsets = SourceOffsets(worker.offsets_of, self._group.group_metadata)
-        self._sink_offsets = SinkOffsets(worker.config, worker.spark, stores.config.snapshot)
+        self._sink_offsets = SinkOffsets(worker.config, worker.spark, self.snapshots)
         self._log_level_listeners: list[Callable[[str, str], None]] = []
         self._stages = CurrentStage()
 

@@ -11,6 +11,7 @@ from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message
 from headrace.cluster.records import TargetState
 from headrace.cluster.rest_bodies import connector_type
 from headrace.cluster.state import ClusterState
+from headrace.cluster.status import StatusState
 from headrace.config import java_text
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
@@ -41,10 +42,13 @@ class SinkOffsets:
     """The offset requests of the REST API, for sink connectors."""
 
     def __init__(
-        self, worker: WorkerConfig, spark: Callable[[], SparkSession], cluster: Callable[[], ClusterState] = ClusterState
+        self,
+        worker: WorkerConfig,
+        spark: Callable[[], SparkSession],
+        snapshots: Callable[[], tuple[StatusState, ClusterState]] = lambda: (StatusState(), ClusterState()),
     ) -> None:
-        """spark: the session of this process, whose JVM removes single offsets; cluster: the connectors there are."""
-        self._worker, self._spark, self._cluster = worker, spark, cluster
+        """spark: the session of this process, whose JVM removes single offsets; snapshots: statuses and connectors there are."""
+        self._worker, self._spark, self._snapshots = worker, spark, snapshots
         self._recent_clients: list[Admin] = []  # most recently used: the page reads each sink's lag every 30 s
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
@@ -90,11 +94,13 @@ class SinkOffsets:
         return done_message("reset", managed)
 
     def _require_unused_group(self, action: str, name: str, config: Config) -> None:
-        """Refuse what would take the offsets of another sink that has tasks: headrace's are no members of their group.
+        """Refuse while tasks may commit, of this sink or of another one of its group: headrace's are no members of the group.
 
         Raises ConnectError in the words that Kafka Connect has for a group with members.
         """
-        state, group = self._cluster(), group_of(name, config)
+        (statuses, state), group = self._snapshots(), group_of(name, config)
+        if statuses.tasks.get(name):  # a task's status is removed when the task has ended
+            raise ConnectError(_IN_USE.format(action=action, name=name))
         for other, other_config in state.connectors.items():
             if other == name or state.target_state(other) is TargetState.STOPPED or not state.task_configs(other):
                 continue
