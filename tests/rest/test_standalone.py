@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from headrace.cluster.herder import Herder
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores
+from headrace.connect_config import validation
+from headrace.connectors.file_stream.source import FileStreamSourceConnector
 from headrace.rest import RestServer
 from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
@@ -98,12 +102,51 @@ def test_a_bad_configuration_is_refused_by_the_worker_that_is_asked_before_it_lo
         assert call("PATCH", "/connectors/x/config?forward=false", config).status == 409
 
 
+def test_a_patch_is_of_the_configuration_that_was_checked(call: Client, stopped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Mapping[str, object]] = []
+    check = validation.check
+
+    def meanwhile(config: Mapping[str, str | None], worker: StandaloneConfig) -> None:
+        checked.append(config)
+        if len(checked) == 1:  # on the thread of another request
+            assert call("PUT", "/connectors/s/config", {**SOURCE, "topic": "u"}).status == 200
+        check(config, worker)
+
+    monkeypatch.setattr(validation, "check", meanwhile)
+    config = {**SOURCE, "topic": "u", "added": "1", "name": "s"}
+    assert call("PATCH", "/connectors/s/config", {"added": "1"}).json["config"] == config
+    assert [one["topic"] for one in checked] == ["t", "u", "u"]
+
+
 def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stopped: str) -> None:
     offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": 7}}]
     assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200
     assert call("GET", "/connectors/s/offsets").json == {"offsets": offsets}
     assert call("DELETE", "/connectors/s/offsets").status == 200
     assert call("GET", "/connectors/s/offsets").json == {"offsets": []}
+
+
+def test_other_connectors_change_while_the_offsets_of_one_do(call: Client, stopped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    altering, go_on = threading.Event(), threading.Event()
+
+    def alter(_config: object, _changes: object) -> bool:
+        altering.set()
+        return go_on.wait(600)
+
+    monkeypatch.setattr(FileStreamSourceConnector, "alter_offsets", alter)
+    change = {"partition": {"filename": "/data/in.txt"}, "offset": {"position": 7}}
+    with ThreadPoolExecutor() as pool:
+        altered = pool.submit(call, "PATCH", "/connectors/s/offsets", {"offsets": [change]})
+        try:
+            assert altering.wait(600)
+            other = {"name": "other", "config": SOURCE, "initial_state": "STOPPED"}
+            assert pool.submit(call, "POST", "/connectors", other).result(60).status == 201
+            resumed = pool.submit(call, "PUT", "/connectors/s/resume")
+            with pytest.raises(TimeoutError):  # its tasks are to begin at the new offsets
+                resumed.result(0.3)
+        finally:
+            go_on.set()
+    assert (altered.result().status, resumed.result().status) == (200, 202)
 
 
 @pytest.mark.parametrize(

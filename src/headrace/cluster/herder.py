@@ -196,17 +196,24 @@ class Herder:
         validation.check(config, self.config)
         self.leader.require()
         with self.leader.changing:
-            created = name not in self._stores.config.snapshot().connectors
-            before = [] if created else self.info(name).tasks
-            self._stores.config.put_connector(name, config, None)
+            return self._put_config(name, config)
+
+    def _put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
+        created = name not in self._stores.config.snapshot().connectors
+        before = [] if created else self.info(name).tasks
+        self._stores.config.put_connector(name, config, None)
         return created, ConnectorInfo(name, config, before, connector_type(config))
 
     def patch_config(self, name: str, patch: Mapping[str, Any]) -> ConnectorInfo:
         """Change single keys (KIP-477); None removes a key. Raises NotFoundError, BadRequestError."""
         self.leader.require()
-        with self.leader.changing:
-            kept = {k: v for k, v in self._config(name).items() if k not in patch}  # a null that was there before stays
-            return self.put_config(name, kept | {k: v for k, v in patch.items() if v is not None})[1]
+        while True:
+            before = self._config(name)  # a null that was there before stays
+            config = {k: v for k, v in before.items() if k not in patch} | {k: v for k, v in patch.items() if v is not None}
+            validation.check(config, self.config)  # without the lock: a plugin may connect to its database
+            with self.leader.changing:
+                if self._config(name) is before:
+                    return self._put_config(name, config)[1]
 
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""
@@ -221,7 +228,8 @@ class Herder:
 
     def resume(self, *names: str) -> None:
         """Resume after a pause or stop. Raises NotFoundError, before any of them is resumed."""
-        self._set_target("STARTED", names)
+        with self.leader.changing_offsets(*names):  # tasks are to begin at the offsets that are being altered
+            self._set_target("STARTED", names)
 
     def stop(self, *names: str) -> None:
         """Stop: tasks are removed; configuration and offsets stay (KIP-875). Raises NotFoundError, before any is stopped."""
@@ -237,8 +245,7 @@ class Herder:
             self._stores.config.put_target_state(target, *names)
 
     def _require_exist(self, names: Iterable[str]) -> None:
-        connectors = self._stores.config.snapshot().connectors
-        if missing := [name for name in names if name not in connectors]:
+        if missing := [name for name in names if name not in self._stores.config.snapshot().connectors]:
             raise NotFoundError(f"Unknown connector {missing[0]}")
 
     # ------------------------------------------------------------------------------------------------- restarting
@@ -360,37 +367,30 @@ class Herder:
             return self._offsets.lag({**config, "name": name}, self._stores.config.snapshot().task_configs(name), ages)
 
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
-        """Set or (None) remove offsets of a stopped connector, each a source partition and its offset; returns the message.
-
-        Raises NotFoundError, BadRequestError; ConnectError if the connector refuses.
-        """
-        self._fence_before_offsets(name)
-        with self.leader.changing, concealed():
+        """Set or (None) remove offsets of partitions of a stopped connector; returns the message. Raises a HeadraceError."""
+        self.leader.require()
+        with self.leader.changing_offsets(name), concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
-        self._fence_before_offsets(name)
-        with self.leader.changing, concealed():
+        self.leader.require()
+        with self.leader.changing_offsets(name), concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).reset(name, config)
-
-    def _fence_before_offsets(self, name: str) -> None:
-        """Require the leader and a stopped connector; fence tasks that might still write offsets."""
-        self.leader.require()
-        config = self._stopped_config(name)
-        if self.config.exactly_once_enabled and connector_type(config) == "source":
-            self.leader.fence_zombies(name)
 
     def _offsets_of(self, config: Mapping[str, Any]) -> SourceOffsets | SinkOffsets:
         return self._sink_offsets if connector_type(config) == "sink" else self._offsets
 
     def _stopped_config(self, name: str) -> Mapping[str, Any]:
+        """The configuration of a stopped connector, after tasks that might still write offsets have been fenced."""
         self._config(name)
-        state = self._stores.config.snapshot()
-        self._offsets.require_stopped(name, state.target_state(name), len(state.task_configs(name)))
-        return self._resolved(name)
+        self._offsets.require_stopped(name, self._stores.config.snapshot())
+        config = self._resolved(name)
+        if self.config.exactly_once_enabled and connector_type(config) == "source":
+            self.leader.fence_zombies(name)
+        return config
 
     def _without_placeholders(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """A configuration without placeholders. Raises ConnectError, as the fault is not the request's."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from headrace.cluster.config_store import ConfigStore
@@ -43,6 +44,7 @@ class Leader:
         self._store, self._group = store, group
         self.changing = threading.RLock()
         """Lock of one change of configurations: check, write and read back. Readers do not need it."""
+        self._offset_locks: dict[str, threading.Lock] = {}
         self._queued: deque[_TaskConfigs] = deque()
         self._fencing = ZombieFencing(worker, store, group, self.changing)
 
@@ -50,6 +52,17 @@ class Leader:
         """Raise ElsewhereError, with the leader's URL, unless this worker leads."""
         if not self._group.leads():
             raise ElsewhereError("Only the leader of the group can do this", self._group.leader_url())
+
+    @contextmanager
+    def changing_offsets(self, *names: str) -> Iterator[None]:
+        """Lock of one change of the offsets of these connectors, which may take as long as their cluster is away.
+
+        It is taken before `changing`, if both are.
+        """
+        with ExitStack() as locks:
+            for name in sorted(self._store.snapshot().connectors.keys() & names):
+                locks.enter_context(self._offset_locks.setdefault(name, threading.Lock()))
+            yield
 
     def submit_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
         """Send the task configurations of a connector to the leader, which may be this worker. Raises a HeadraceError."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from headrace.cluster.state import ClusterState
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
 from headrace.errors import BadRequestError, ConnectError
@@ -73,9 +74,9 @@ class SourceOffsets:
         self._store_of(config).put(name, changes, self._group_metadata)
         return done_message("reset", managed)
 
-    def require_stopped(self, name: str, target: str, tasks: int) -> None:
+    def require_stopped(self, name: str, state: ClusterState) -> None:
         """Raise BadRequestError unless the connector is STOPPED and has no tasks left."""
-        if target != "STOPPED" or tasks:
+        if state.target_state(name) != "STOPPED" or state.task_configs(name):
             raise BadRequestError(
                 "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
                 f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
