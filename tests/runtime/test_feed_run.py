@@ -1,5 +1,5 @@
-from headrace.runtime.feed_run import batch_ms
-from headrace.spark.feeds import Ages
+from headrace.runtime.feed_run import batch_ms, bytes_read
+from headrace.spark.feeds import Ages, PartitionUpdate
 
 WEEK_MS = 7 * 24 * 3600 * 1000
 
@@ -15,3 +15,14 @@ def test_fresh_records_took_what_their_timestamps_say_however_long_nothing_came(
 def test_a_clock_that_is_ahead_gives_no_negative_time_and_records_without_timestamps_count_since_the_last_update() -> None:
     assert batch_ms([Ages(1, -5, -5, -5, -5)], 100.0) == 0.0
     assert batch_ms([Ages(0, 0, 0, 0, 0)], 100.0) == 100.0
+
+
+def test_bytes_are_those_since_the_last_update_of_each_partition() -> None:
+    none, totals = Ages(0, 0, 0, 0, 0), dict[tuple[str, int], int]()
+
+    def read(**partitions: int) -> int:
+        updates = [PartitionUpdate(topic, 0, 1, 1, total, -1, -1, -1, none, none) for topic, total in partitions.items()]
+        return bytes_read(updates, totals)
+
+    assert [read(a=5, b=7), read(a=9), read(), read(b=10)] == [12, 4, 0, 3]
+    assert read(a=2) == 2, "another attempt of the Spark task counts from 0"

@@ -61,6 +61,7 @@ def test_a_sink_that_is_stopped_while_its_target_does_not_answer_writes_nothing_
     one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, target_bootstrap_servers=source.bootstrap)
     cluster.produce(topic, [record(b"k", b"0")])
     one.await_offsets({(topic, 0): 1})
+    assert measured(one.worker, one.name)["headrace_task_read_bytes_total"] == len(b"k0")
     size, count, request = 100_000, 120, 1 << 20  # one request was on its way, which nobody can take back
 
     def in_flight() -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -29,7 +29,7 @@ from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import feeds, plane
-from headrace.spark.feeds import Ages, Feed, FeedPartition, Update
+from headrace.spark.feeds import Ages, Feed, FeedPartition, PartitionUpdate, Update
 from headrace.spark.plane import DataPlane, Handle
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class FeedRun:
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
         self._counts = feeds.FeedCounts()
+        self._partition_bytes: dict[Partition, int] = {}
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._end_by = float("inf")
@@ -136,7 +137,7 @@ class FeedRun:
         stores: Mapping[Partition, Any] = {}
         if exactly is not None:  # a task may keep what it is asked for
             stores = exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions))
-        self._counts = feeds.FeedCounts()
+        self._counts, self._partition_bytes = feeds.FeedCounts(), {}
         return Feed(
             name=needs.name,
             consumer=source.consumer if source.files else lane_consumer(source.consumer),
@@ -251,7 +252,8 @@ class FeedRun:
             self._needs.recorder.record(later)
         latency = tuple(map(operator.sub, counts.latency, before.latency))
         paused_ms = counts.paused_ms - before.paused_ms
-        self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, paused_ms, latency))
+        read_bytes = bytes_read(update.partitions, self._partition_bytes)
+        self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, paused_ms, latency, read_bytes))
         if update.transactions:
             self._needs.recorder.record(Transactional(tuple(update.transactions)))
 
@@ -323,6 +325,17 @@ def batch_ms(latencies: Sequence[Ages], since_last_ms: float) -> float:
     records = sum(latency.records for latency in latencies)
     mean_ms = sum(latency.sum for latency in latencies) / records if records else since_last_ms
     return max(0.0, min(mean_ms, since_last_ms))
+
+
+def bytes_read(partitions: Iterable[PartitionUpdate], totals: dict[Partition, int]) -> int:
+    """The bytes that were read since the last update. totals: of each partition until then, brought up to date."""
+    read = 0
+    for update in partitions:
+        partition = update.topic, update.partition
+        before = totals.get(partition, 0)
+        read += update.bytes - before if update.bytes >= before else update.bytes  # another attempt of a Spark task counts from 0
+        totals[partition] = update.bytes
+    return read
 
 
 def summary(ends: Mapping[Partition, int]) -> str:

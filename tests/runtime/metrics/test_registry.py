@@ -78,9 +78,10 @@ def test_the_pauses_of_all_runs_of_a_task_add_up() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics)
     for paused in (True, False):
-        recorder.record(InFlight(100 * paused, paused, 40, (1,) * (len(LATENCY_BOUNDS_MS) + 1)))
+        recorder.record(InFlight(100 * paused, paused, 40, (1,) * (len(LATENCY_BOUNDS_MS) + 1), read_bytes=3))
     found = of(metrics, "headrace-task", connector="c", task="0")
     assert (found["in-flight-bytes"], found["flow-paused"], found["flow-paused-ms-total"]) == (0, 0, 80)
+    assert found["read-bytes-total"] == 6 and found["read-bytes-rate"]
     assert of(metrics, "headrace-task", connector="c", task="0", le="1") == {"record-latency-ms-bucket": 2}
 
 

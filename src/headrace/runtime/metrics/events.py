@@ -54,14 +54,15 @@ class Transactional:
 class InFlight:
     """State of a feed in its lane: bytes handed to the producer and not acknowledged, and whether flow control pauses it.
 
-    Since the last such event: the pause in ms, and a histogram of latencies from record timestamp to acknowledgement
-    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`).
+    Since the last such event: the pause in ms, a histogram of latencies from record timestamp to acknowledgement
+    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`), and the bytes of keys and values that were read.
     """
 
     bytes: int
     paused: bool
     paused_ms: int
     latency: tuple[int, ...]
+    read_bytes: int = 0
 
 
 @dataclass(frozen=True)

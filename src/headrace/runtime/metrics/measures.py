@@ -41,7 +41,7 @@ def of_task(state: TaskMetrics, lag: Mapping[str, int] | None, labels: Mapping[s
         TASK: _common(state, now_ms),
         f"{state.kind}-task-metrics": (_source if state.kind == "source" else _sink)(state, lag, now_ms),
         ERROR: _errors(state),
-        HEADRACE: _own(state, lag),
+        HEADRACE: _own(state, lag, now_ms),
     }
     for group, values in groups.items():
         for name, value in values.items():
@@ -126,7 +126,7 @@ def _errors(state: TaskMetrics) -> dict[str, float | str]:
     }
 
 
-def _own(state: TaskMetrics, lag: Mapping[str, int] | None) -> dict[str, float | str]:
+def _own(state: TaskMetrics, lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
     values: dict[str, float | str] = {"batches-total": state.batches, "failures-total": state.failures}
     if state.status == "failed":
         values["restart-pending"] = int(state.restarts)
@@ -137,6 +137,7 @@ def _own(state: TaskMetrics, lag: Mapping[str, int] | None) -> dict[str, float |
     if state.in_flight is not None:
         flying = state.in_flight
         values |= {"in-flight-bytes": flying.bytes, "flow-paused": int(flying.paused), "flow-paused-ms-total": flying.paused_ms}
+        values |= _meter("read-bytes", state.read_bytes, now_ms)
     if lag is not None:
         values |= {"record-lag": sum(lag.values()), "record-lag-max": max(lag.values(), default=0)}
     return values | ({"last-error": state.error} if state.error else {})

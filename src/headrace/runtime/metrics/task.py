@@ -60,6 +60,8 @@ class TaskMetrics:
     lost_records: int = 0
     mode: str | None = None
     in_flight: InFlight | None = None
+    read_bytes: Meter = field(kw_only=True)
+    """Of a feed."""
     transacted: int = 0
     """Committed transactions that contain offsets."""
 
@@ -67,7 +69,7 @@ class TaskMetrics:
     def new(cls, kind: str, span: Span, now_ms: int, before: TaskMetrics | None = None) -> TaskMetrics:
         """A task that is just being started. before: the same task until now, whose failures and data losses count on."""
         window, meter = Window(span), Meter(Window(span))
-        new = cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms)
+        new = cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms, read_bytes=meter)
         if before is None:
             return new
         return replace(new, failures=before.failures, losses=before.losses, lost_records=before.lost_records)
@@ -102,7 +104,8 @@ def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
         case Transactional():
             return _transactional(state, event, now_ms)
         case InFlight():
-            return replace(state, in_flight=_in_flight(state.in_flight, event))
+            read_bytes = state.read_bytes.add(event.read_bytes, now_ms)
+            return replace(state, in_flight=_in_flight(state.in_flight, event), read_bytes=read_bytes)
         case Retried():
             return replace(state, retries=state.retries + event.times, error_ms=now_ms)
         case Assigned():
