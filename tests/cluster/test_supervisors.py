@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headrace.cluster import supervisors
 from headrace.cluster.assignment import EVERYTHING, NOTHING
 from headrace.cluster.desired_state import Restart
 from headrace.cluster.standalone.stores import memory_stores
@@ -74,6 +76,22 @@ def test_a_rebalance_ends_when_what_was_taken_away_has_stopped(worker: Supervise
     worker.until("start a t")
     worker.supervisors.rebalance(NOTHING)
     assert worker.calls == ["start a t", "stop a"]
+
+
+def test_a_rebalance_waits_for_all_that_hangs_together(worker: SupervisedWorker, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Hanging(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout or 0.0)
+            return super().wait(timeout)
+
+    monkeypatch.setattr(supervisors, "_EXTRA_GRACE_S", 0.5 - 60)  # besides the 60 s of the worker
+    hanging: Any = SimpleNamespace(ended=threading.Event(), release_parts=Hanging)
+    with monkeypatch.context() as hung:
+        hung.setattr(worker.supervisors, "_supervisors", dict.fromkeys("abcd", hanging))
+        worker.supervisors.rebalance(NOTHING)
+    assert len(waits) == 4 and max(waits[1:]) < 0.25
 
 
 def test_a_connector_that_is_deleted_and_created_again_runs_with_its_new_configuration(worker: SupervisedWorker) -> None:

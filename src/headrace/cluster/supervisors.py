@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
+from collections.abc import Iterable
 
 from headrace.cluster.assignment import NOTHING, Assignment
 from headrace.cluster.config_store import ConfigStore
@@ -67,9 +69,7 @@ class Supervisors:
         self._reporter.generation = max(self._reporter.generation, assignment.generation)
         with self._lock:
             pending = [supervisor.release_parts() for supervisor in self._supervisors.values() if not supervisor.ended.is_set()]
-        grace_s = self._worker.config.task_shutdown_timeout_ms / 1000 + _EXTRA_GRACE_S
-        for converged in pending:
-            converged.wait(grace_s)
+        self._await_all(pending)
         for name in self._config.snapshot().connectors:
             self.wake(name)
 
@@ -88,8 +88,13 @@ class Supervisors:
             supervisors = list(self._supervisors.values())
         for supervisor in supervisors:
             supervisor.shut_down()
-        for supervisor in supervisors:
-            supervisor.ended.wait(self._worker.config.task_shutdown_timeout_ms / 1000 + _EXTRA_GRACE_S)
+        self._await_all(supervisor.ended for supervisor in supervisors)
+
+    def _await_all(self, events: Iterable[threading.Event]) -> None:
+        """Wait until these are set; the time-out is for all of them together."""
+        end = time.monotonic() + self._worker.config.task_shutdown_timeout_ms / 1000 + _EXTRA_GRACE_S
+        for event in events:
+            event.wait(max(0.0, end - time.monotonic()))
 
     def _desired_state(self, name: str) -> DesiredState | None:
         state = self._config.snapshot()
