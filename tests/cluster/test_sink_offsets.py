@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from weakref import ref
 
 import pytest
 
 from headrace.cluster import sink_offsets
-from headrace.cluster.herder import Herder
 from headrace.cluster.records import TargetState
 from headrace.cluster.sink_offsets import SinkOffsets, parse
-from headrace.cluster.standalone.group import StandaloneGroup
-from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.state import ClusterState
-from headrace.cluster.status import StatusState
-from headrace.cluster.status_reporter import StatusReporter
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets
 from headrace.runtime.standalone_config import StandaloneConfig
-from headrace.runtime.worker import Worker
 
 CONVERTERS = {f"{part}.converter": "org.apache.kafka.connect.storage.StringConverter" for part in ("key", "value")}
 GOOD = {"kafka_topic": "t", "kafka_partition": 0}
@@ -87,7 +80,7 @@ def test_the_offsets_of_a_group_that_another_sink_consumes_in_are_left_alone() -
     shared_group = {"connector.class": "FileStreamSink", "topics": "t", "consumer.override.group.id": "mine"}
     sinks = {"a": shared_group, "b": shared_group, "c": {**shared_group, "consumer.override.group.id": "own"}}
     running = ClusterState(connectors=sinks, task_counts={"b": 1, "c": 1}, committed={"b": {0: {}}, "c": {0: {}}})
-    offsets = SinkOffsets(worker, lambda: None, lambda: (StatusState(), running))  # type: ignore[arg-type]
+    offsets = SinkOffsets(worker, lambda: None, lambda: running)  # type: ignore[arg-type]
     sentence = "Failed to {0} consumer group offsets for connector a either because .* request to {0} its offsets"
     with pytest.raises(ConnectError, match=sentence.format("alter")):
         offsets.alter("a", shared_group, [(GOOD, {"kafka_offset": 1})])
@@ -95,24 +88,5 @@ def test_the_offsets_of_a_group_that_another_sink_consumes_in_are_left_alone() -
         offsets.reset("a", shared_group)
     stopped = replace(running, targets={"b": TargetState.STOPPED})
     for name, state in (("a", stopped), ("c", running)):
-        offsets = SinkOffsets(worker, lambda: None, lambda state=state: (StatusState(), state))  # type: ignore[arg-type,misc]
+        offsets = SinkOffsets(worker, lambda: None, lambda state=state: state)  # type: ignore[arg-type,misc]
         offsets._require_unused_group("alter", name, sinks[name])
-
-
-def test_the_offsets_of_a_sink_are_left_alone_until_its_tasks_have_ended(tmp_path: Path) -> None:
-    config = StandaloneConfig({"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": str(tmp_path)})
-    stores = memory_stores(config.offset_file)
-    worker = Worker(config, stores.offsets, stores.status, lambda: pytest.fail("Spark"), lambda: lambda: None)
-    herder = Herder(worker, stores, "here:1", "cluster", StandaloneGroup())
-    stores.config.put_connector("s", {"connector.class": "FileStreamSink", "topics": "t", "name": "s"})
-    reporter = StatusReporter(stores.status, "away:1", tracking=False)
-    reporter.task("s", 0, "RUNNING", None)
-    herder.stop("s")
-    for action, request in (
-        ("alter", lambda: herder.alter_offsets("s", [(GOOD, None)])),
-        ("reset", lambda: herder.reset_offsets("s")),
-    ):
-        with pytest.raises(ConnectError, match=f"Failed to {action} .* because its tasks haven't stopped completely yet"):
-            request()
-    reporter.remove_task("s", 0)
-    herder._sink_offsets._require_unused_group("alter", "s", herder.info("s").config)

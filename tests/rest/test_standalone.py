@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cluster.herder import Herder
+from headrace.cluster.offsets import await_end_of_tasks
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores
@@ -22,6 +23,7 @@ from tests.rest.conftest import Client
 from tests.support import wait_until
 
 SOURCE = {"connector.class": "FileStreamSource", "file": "/data/in.txt", "topic": "t"}
+SINK = {"connector.class": "FileStreamSink", "file": "/data/out.txt", "topics": "t"}
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
@@ -32,7 +34,11 @@ def no_spark() -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> StandaloneConfig:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
-    props |= {"config.providers": "file", "config.providers.file.class": "FileConfigProvider"}
+    props |= {
+        "task.shutdown.graceful.timeout.ms": "0",
+        "config.providers": "file",
+        "config.providers.file.class": "FileConfigProvider",
+    }
     return StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
 
 
@@ -124,6 +130,29 @@ def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stop
     assert call("GET", "/connectors/s/offsets").json == {"offsets": offsets}
     assert call("DELETE", "/connectors/s/offsets").status == 200
     assert call("GET", "/connectors/s/offsets").json == {"offsets": []}
+
+
+@pytest.mark.parametrize(("connector", "what"), [(SOURCE, "source"), (SINK, "consumer group")])
+def test_offsets_are_left_alone_until_the_tasks_have_ended(
+    call: Client, stores: WorkerStores, connector: dict[str, str], what: str
+) -> None:
+    created = call("POST", "/connectors", {"name": "s", "config": connector, "initial_state": "STOPPED"})
+    assert created.status == 201
+    status = {"state": "RUNNING", "trace": None, "worker_id": "away:1", "generation": 0, "version": None}
+    stores.status.put_task_status("s", 0, status)  # on a worker that has not read of the stop yet
+    sink_offset = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1}}
+    for action, answer in (
+        ("alter", call("PATCH", "/connectors/s/offsets", {"offsets": [sink_offset]})),
+        ("reset", call("DELETE", "/connectors/s/offsets")),
+    ):
+        sentence = f"Failed to {action} {what} offsets for connector s either because its tasks haven't stopped completely yet"
+        assert (answer.status, answer.message.startswith(sentence)) == (500, True)
+
+
+def test_a_request_about_offsets_waits_for_the_end_of_tasks() -> None:
+    tasks = iter([[0, 1], [1], []])
+    await_end_of_tasks("alter", "s", "source", lambda: next(tasks), 600)
+    assert list(tasks) == []
 
 
 def test_other_connectors_change_while_the_offsets_of_one_do(call: Client, stopped: str, monkeypatch: pytest.MonkeyPatch) -> None:

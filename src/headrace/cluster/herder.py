@@ -7,7 +7,8 @@ back from there. So a change survives any crash, and a starting worker finds its
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from headrace.cluster import rest_bodies
@@ -16,7 +17,7 @@ from headrace.cluster.current_stage import CurrentStage
 from headrace.cluster.desired_state import Restart
 from headrace.cluster.group import Group
 from headrace.cluster.leader import Leader
-from headrace.cluster.offsets import SourceOffsets
+from headrace.cluster.offsets import SourceOffsets, await_end_of_tasks, require_stopped
 from headrace.cluster.rest_bodies import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.standalone.group import StandaloneGroup
@@ -52,7 +53,7 @@ class Herder:
         self.leader = Leader(worker, stores.config, group)
         self._supervisors = Supervisors(worker, stores.config, self._reporter, self.leader)
         self._offsets = SourceOffsets(worker.offsets_of, self._group.group_metadata)
-        self._sink_offsets = SinkOffsets(worker.config, worker.spark, self.snapshots)
+        self._sink_offsets = SinkOffsets(worker.config, worker.spark, stores.config.snapshot)
         self._log_level_listeners: list[Callable[[str, str], None]] = []
         self._stages = CurrentStage()
 
@@ -368,29 +369,28 @@ class Herder:
 
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
         """Set or (None) remove offsets of partitions of a stopped connector; returns the message. Raises a HeadraceError."""
-        self.leader.require()
-        with self.leader.changing_offsets(name), concealed():
-            config = self._stopped_config(name)
+        with self._stopped("alter", name) as config:
             return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
-        self.leader.require()
-        with self.leader.changing_offsets(name), concealed():
-            config = self._stopped_config(name)
+        with self._stopped("reset", name) as config:
             return self._offsets_of(config).reset(name, config)
 
     def _offsets_of(self, config: Mapping[str, Any]) -> SourceOffsets | SinkOffsets:
         return self._sink_offsets if connector_type(config) == "sink" else self._offsets
 
-    def _stopped_config(self, name: str) -> Mapping[str, Any]:
-        """The configuration of a stopped connector, after tasks that might still write offsets have been fenced."""
-        self._config(name)
-        self._offsets.require_stopped(name, self._stores.config.snapshot())
-        config = self._resolved(name)
-        if self.config.exactly_once_enabled and connector_type(config) == "source":
-            self.leader.fence_zombies(name)
-        return config
+    @contextmanager
+    def _stopped(self, action: str, name: str) -> Iterator[Mapping[str, Any]]:
+        """The configuration of a stopped connector, of which no task can store offsets any more. action: `alter`, `reset`."""
+        self.leader.require()
+        with self.leader.changing_offsets(name), concealed():
+            require_stopped(name, self._stores.config.snapshot())
+            config, end_s = self._resolved(name), 2 * self.config.task_shutdown_timeout_ms / 1000
+            if self.config.exactly_once_enabled and connector_type(config) == "source":
+                self.leader.fence_zombies(name)
+            await_end_of_tasks(action, name, connector_type(config), lambda: self._stores.status.tasks(name), end_s)
+            yield config
 
     def _without_placeholders(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """A configuration without placeholders. Raises ConnectError, as the fault is not the request's."""

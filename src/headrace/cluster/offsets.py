@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
 from headrace.cluster.state import ClusterState
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
-from headrace.errors import BadRequestError, ConnectError
+from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.kafka.group_transactions import GroupMetadata
+from headrace.retry import poll_until
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
 ANSWER_TIMEOUT_S = 5.0
 """Time-out of reading offsets from a cluster that may be unavailable."""
+
+_PAUSE_S = 0.05
 
 _MANAGED_ELSEWHERE = (
     "The Connect framework-managed offsets for this connector have been {} successfully. However, if this connector manages "
@@ -74,13 +77,35 @@ class SourceOffsets:
         self._store_of(config).put(name, changes, self._group_metadata)
         return done_message("reset", managed)
 
-    def require_stopped(self, name: str, state: ClusterState) -> None:
-        """Raise BadRequestError unless the connector is STOPPED and has no tasks left."""
-        if state.target_state(name) != "STOPPED" or state.task_configs(name):
-            raise BadRequestError(
-                "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
-                f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
-            )
+
+def require_stopped(name: str, state: ClusterState) -> None:
+    """Raise NotFoundError without the connector, BadRequestError unless it is STOPPED and is to have no tasks."""
+    if name not in state.connectors:
+        raise NotFoundError(f"Connector {name} not found")
+    if state.target_state(name) != "STOPPED" or state.task_configs(name):
+        raise BadRequestError(
+            "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
+            f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
+        )
+
+
+def await_end_of_tasks(action: str, name: str, kind: str, tasks: Callable[[], Collection[int]], timeout_s: float) -> None:
+    """Wait until the tasks of a stopped connector have ended, which store offsets at their end.
+
+    action: `alter` or `reset`; tasks: those that have a status, which is removed when a task has ended. Raises ConnectError.
+    """
+    if not poll_until(lambda _left_s: not tasks(), timeout_s, _PAUSE_S):
+        raise in_use(action, name, kind)
+
+
+def in_use(action: str, name: str, kind: str) -> ConnectError:
+    """The error, in Kafka Connect's words, for offsets that tasks may still store. action: `alter` or `reset`."""
+    return ConnectError(
+        f"Failed to {action} {'consumer group' if kind == 'sink' else 'source'} offsets for connector {name} either because its "
+        f"tasks haven't stopped completely yet or the connector was resumed before the request to {action} its offsets could be "
+        "successfully completed. If the connector is in a stopped state, this operation can be safely retried. If it doesn't "
+        f"eventually succeed, the Connect cluster may need to be restarted to get rid of the zombie {kind} tasks."
+    )
 
 
 def done_message(done: str, managed: bool) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message
+from headrace.cluster.offsets import ANSWER_TIMEOUT_S, done_message, in_use
 from headrace.cluster.records import TargetState
 from headrace.cluster.rest_bodies import connector_type
 from headrace.cluster.state import ClusterState
-from headrace.cluster.status import StatusState
 from headrace.config import java_text
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
@@ -30,25 +29,16 @@ if TYPE_CHECKING:
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
 _MAX_CLIENTS = 8
-_IN_USE = (
-    "Failed to {action} consumer group offsets for connector {name} either because its tasks haven't stopped completely yet or "
-    "the connector was resumed before the request to {action} its offsets could be successfully completed. If the connector is "
-    "in a stopped state, this operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need "
-    "to be restarted to get rid of the zombie sink tasks."
-)
 
 
 class SinkOffsets:
     """The offset requests of the REST API, for sink connectors."""
 
     def __init__(
-        self,
-        worker: WorkerConfig,
-        spark: Callable[[], SparkSession],
-        snapshots: Callable[[], tuple[StatusState, ClusterState]] = lambda: (StatusState(), ClusterState()),
+        self, worker: WorkerConfig, spark: Callable[[], SparkSession], cluster: Callable[[], ClusterState] = ClusterState
     ) -> None:
-        """spark: the session of this process, whose JVM removes single offsets; snapshots: statuses and connectors there are."""
-        self._worker, self._spark, self._snapshots = worker, spark, snapshots
+        """spark: the session of this process, whose JVM removes single offsets; cluster: the connectors there are."""
+        self._worker, self._spark, self._cluster = worker, spark, cluster
         self._recent_clients: list[Admin] = []  # most recently used: the page reads each sink's lag every 30 s
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
@@ -94,18 +84,16 @@ class SinkOffsets:
         return done_message("reset", managed)
 
     def _require_unused_group(self, action: str, name: str, config: Config) -> None:
-        """Refuse while tasks may commit, of this sink or of another one of its group: headrace's are no members of the group.
+        """Refuse what would take the offsets of another sink that has tasks: headrace's are no members of their group.
 
         Raises ConnectError in the words that Kafka Connect has for a group with members.
         """
-        (statuses, state), group = self._snapshots(), group_of(name, config)
-        if statuses.tasks.get(name):  # a task's status is removed when the task has ended
-            raise ConnectError(_IN_USE.format(action=action, name=name))
+        state, group = self._cluster(), group_of(name, config)
         for other, other_config in state.connectors.items():
             if other == name or state.target_state(other) is TargetState.STOPPED or not state.task_configs(other):
                 continue
             if connector_type(other_config) == "sink" and group_of(other, self._resolved(other_config)) == group:
-                raise ConnectError(_IN_USE.format(action=action, name=name))
+                raise in_use(action, name, "sink")
 
     def _resolved(self, config: Config) -> Config:
         try:
