@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import structlog
@@ -15,18 +16,17 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leadership import Leadership
 from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
-from headrace.errors import ConnectError, RetriableError
+from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.group_transactions import GroupMetadata
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
-from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.window import Span
 
 log = structlog.get_logger(__name__)
 
-_TOPIC_TIMEOUT_S, _RETRY_S, _MEMBERS_TIMEOUT_S = 30.0, 0.5, 2.0
+_TOPIC_TIMEOUT_S, _MEMBERS_TIMEOUT_S = 30.0, 2.0
 
 
 class WorkerRequests(Protocol):
@@ -59,11 +59,12 @@ class Group:
             rebalance_timeout_ms=config.rebalance_timeout_ms,
         )
         self._admin = Admin(props)
-        self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._fenced))
+        self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._fenced, self._polled))
         self._leadership: Leadership | None = None
         self._on_assignment: Callable[[Assignment], None] = lambda assignment: None
         self._assignment, self._count = NOTHING, 1
-        self._assigned, self._stopping = threading.Event(), threading.Event()
+        self._waiting: Assignment | None = None  # with slots added, until the config topic can be read
+        self._assigned = threading.Event()
         self._started = False
         self._rebalances = Rebalances(Span(config.metrics_window_ms, config.metrics_samples))
         self.url = config.rest_url()
@@ -96,7 +97,6 @@ class Group:
 
     def stop(self) -> None:
         """Stop being a member; the work is reassigned after the session time-out."""
-        self._stopping.set()
         if self._leadership:
             self._leadership.lead(False)
         self.membership.leave()
@@ -174,24 +174,43 @@ class Group:
             of=assignment.count,
             leader=assignment.leads,
         )
+        added, revoked = used - self._assignment.slots, self._assignment.slots - used
+        if revoked or not added:
+            self._take(replace(assignment, slots=used - added))
+        self._waiting = assignment if added else None
+
+    def _polled(self, place: Place) -> None:
+        """Adopt slots that were added once the config topic can be read to its end: then their configurations are known.
+
+        The membership polls between the attempts, as it is lost without (`max.poll.interval.ms`), and learns so if it is.
+        """
+        if self._waiting is not None and self._has_read_to_end():
+            assignment, self._waiting = self._waiting, None
+            self._take(assignment)
+
+    def _has_read_to_end(self) -> bool:
+        timeout_ms = min(self._config.worker_sync_timeout_ms, self._config.rebalance_timeout_ms // 2)
+        try:
+            self._store.refresh(timeout_ms / 1000)
+        except HeadraceError as error:
+            log.warning("group.config-topic.retry", cause=str(error))
+            return False
+        return True
+
+    def _take(self, assignment: Assignment) -> None:
         with self._rebalances.measured(assignment.generation):
-            if assignment.slots - self._assignment.slots:
-                self._read_to_end()
             self._adopt(assignment)
         self._assigned.set()
-
-    def _read_to_end(self) -> None:
-        """Read the config topic to its end: then the configurations of this assignment are known."""
-        timeout_s = self._config.worker_sync_timeout_ms / 1000
-        retry_until_stopped(lambda: self._store.refresh(timeout_s), self._stopping, _RETRY_S, "group.config-topic.retry")
 
     def _lost(self, place: Place) -> None:
         log.warning(
             "group.lost", meaning="all connectors and tasks of this worker are stopped; other workers may have taken them over"
         )
+        self._waiting = None
         self._adopt(NOTHING)
 
     def _fenced(self, error: ConnectError) -> None:
+        self._waiting = None
         self._adopt(NOTHING)
         self._fatal(error)
 

@@ -52,6 +52,8 @@ class GroupListener:
     """Called when the group has removed this worker: its slots may be assigned to others already."""
     fatal: Callable[[ConnectError], None]
     """Called when the worker cannot rejoin the group."""
+    polled: Callable[[Place], None] = lambda place: None
+    """Called after each poll, for work that takes several attempts: the member is lost without polls."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class Membership:
                 self._expired(self._listener.lost)
                 break
             error = None
+            self._notify(self._listener.polled)
         self._member = False
         consumer.close()
         return error
