@@ -217,12 +217,16 @@ def _target_state(connector: str, content: Any) -> TargetStateChange | None:
             "Ignoring target state for connector '%s' because it is in the wrong format: %s", connector, java_class(content)
         )
         return None
-    field = "state" if content.get("state.v2") is None else "state.v2"
-    state = content.get(field)
-    if not isinstance(state, str):
-        message = "Invalid data for target state for connector '%s': '%s' field should be a String but is %s"
-        log.error(message, connector, field, java_class(state))
-        return None
+    message = "Invalid data for target state for connector '%s': '%s' field should be a String but is %s"
+    state = content.get("state.v2")
+    if state is not None and not isinstance(state, str):
+        log.error(message, connector, "state.v2", java_class(state))
+        state = None  # the older field may still tell the state
+    if state is None:
+        state = content.get("state")
+        if not isinstance(state, str):
+            log.error(message, connector, "state", java_class(state))
+            return None
     if state not in TargetState.__members__:
         log.error("Invalid target state for connector '%s': %s", connector, state)
         return None
