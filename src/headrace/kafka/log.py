@@ -148,7 +148,7 @@ class CompactedLog:
     def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
         """Like read_to(); returns whether the record just before each end was handled. Read committed, an aborted one is not.
 
-        Call it soon after the write: the last 1,000 offsets of each partition are kept.
+        Call it soon after the write: of each partition, the last 2,000 runs of records without a gap are kept.
         """
         return self._tail.wait_for_records(ends, max(timeout_s, 0.0))
 

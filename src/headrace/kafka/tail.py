@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 _POLL_S = 0.5  # how long stop() may have to wait; records end the poll at once
 _BATCH = 1000
-_RECENT = 1000  # records of a partition that are remembered: more than are read between a write and the question for it
+_RECENT = 2 * _BATCH  # runs of records of a partition that are remembered: more than one read has, which hands over all at once
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Tail:
         self._topic = topic
         self._on_record = on_record
         self._positions: dict[int, int] = {}
-        self._recent: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_RECENT))
+        # Offsets of records without a gap, so that the many records of a transaction cost no more than one.
+        self._recent: dict[int, deque[range]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
@@ -81,7 +82,7 @@ class Tail:
         """
         self.wait_for(ends, timeout_s)
         with self._moved:
-            return all(end - 1 in self._recent[partition] for partition, end in ends.items())
+            return all(any(end - 1 in run for run in self._recent[partition]) for partition, end in ends.items())
 
     def stop(self) -> None:
         """Stop reading and close the consumer. Further calls do nothing."""
@@ -133,13 +134,20 @@ class Tail:
         with self._moved:
             self._positions[partition or 0] = position or 0
             if record:
-                self._recent[partition or 0].append((position or 0) - 1)
+                _add(self._recent[partition or 0], (position or 0) - 1)
 
     def _behind(self, ends: Mapping[int, int]) -> list[int]:
         return [p for p, end in ends.items() if self._positions.get(p, 0) < end]
 
     def _lag(self, ends: Mapping[int, int]) -> str:
         return ", ".join(f"partition {p} is at offset {self._positions.get(p, 0)} of {ends[p]}" for p in self._behind(ends))
+
+
+def _add(runs: deque[range], offset: int) -> None:
+    if runs and runs[-1].stop == offset:
+        runs[-1] = range(runs[-1].start, offset + 1)
+    else:
+        runs.append(range(offset, offset + 1))
 
 
 def _consumer_settings(props: Mapping[str, str]) -> dict[str, str]:
