@@ -12,6 +12,7 @@ from itertools import pairwise
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from benchmarks.load import PARTITIONS
+from benchmarks.process import BenchmarkError
 
 _TICK_S = 0.05
 _READ_S = 120
@@ -72,7 +73,10 @@ def compare(sent: dict[int, list[bytes]], copied: dict[int, list[bytes]]) -> Out
 
 
 def read(bootstrap: str, topic: str) -> dict[int, list[bytes]]:
-    """All values of a topic, by partition in their order; of transactions those that are committed."""
+    """All values of a topic, by partition in their order; of transactions those that are committed.
+
+    Raises BenchmarkError if the ends are not reached in time: what was not read must count neither as lost nor as never sent.
+    """
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "soak", "enable.auto.commit": False,
                          "enable.partition.eof": True, "isolation.level": "read_committed", "log_level": 0})  # fmt: skip
     found: dict[int, list[bytes]] = {partition: [] for partition in range(PARTITIONS)}
@@ -90,4 +94,6 @@ def read(bootstrap: str, topic: str) -> dict[int, list[bytes]]:
                     raise KafkaException(error)
     finally:
         consumer.close()
+    if reading:
+        raise BenchmarkError(f"{topic}: partitions {sorted(reading)} were not read to their ends within {_READ_S} s.")
     return found
