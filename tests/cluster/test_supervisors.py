@@ -14,6 +14,7 @@ from headrace.cluster import supervisors
 from headrace.cluster.assignment import EVERYTHING, NOTHING
 from headrace.cluster.desired_state import Restart
 from headrace.cluster.standalone.stores import memory_stores
+from headrace.cluster.state import ClusterState
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisors import Supervisors
 from headrace.config.providers import Resolver
@@ -109,6 +110,24 @@ def test_an_equal_configuration_restarts_the_connector(worker: SupervisedWorker)
     worker.until("start a t")
     worker.put("a")
     worker.until("start a t", "stop a", "start a t")
+
+
+def test_a_configuration_that_is_written_while_a_supervisor_reads_the_former_one_is_applied(
+    worker: SupervisedWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, first = worker.stores.config, threading.Lock()
+    snapshot = config.snapshot
+
+    def overtaken() -> ClusterState:
+        state = snapshot()
+        if threading.current_thread().name == "supervisor-a" and first.acquire(blocking=False):
+            worker.put("a", "other")
+        return state
+
+    monkeypatch.setattr(config, "snapshot", overtaken)
+    worker.supervisors.rebalance(EVERYTHING)
+    worker.put("a")
+    worker.until("start a t", "stop a", "start a other")
 
 
 def test_a_restart_of_what_runs_elsewhere_is_done_at_once(worker: SupervisedWorker) -> None:

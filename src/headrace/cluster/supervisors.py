@@ -97,6 +97,8 @@ class Supervisors:
             event.wait(max(0.0, end - time.monotonic()))
 
     def _desired_state(self, name: str) -> DesiredState | None:
+        # Before the state: one that is newer than its version is applied once more, one that is older would stay.
+        version, tasks_version = self._versions["connector", name], self._versions["tasks", name]
         state = self._config.snapshot()
         config = state.connectors.get(name)
         if config is None:
@@ -104,11 +106,11 @@ class Supervisors:
         tasks = state.task_configs(name)
         return DesiredState(
             config=config,
-            version=self._versions["connector", name],
+            version=version,
             target=state.target_state(name),
             applied=state.applied.get(name),
             tasks=tasks,
-            tasks_version=self._versions["tasks", name],
+            tasks_version=tasks_version,
             connector_here=self.assignment.has_connector(name),
             tasks_here=self.assignment.tasks(name, len(tasks)),
         )
