@@ -45,8 +45,9 @@ class HeldTasks:
         worker: Any = SimpleNamespace(
             config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=resolver), start_task=self._start
         )
-        leader: Any = SimpleNamespace(fence_before_tasks=self.fenced.append)
-        self.tasks = ConnectorTasks("c", worker, self.reporter, leader, self.steps.put, self._wake)
+        self.desired: DesiredState | None = THREE
+        leader: Any = SimpleNamespace(fence_before_tasks=self.fenced.append, read_configs=lambda: None)
+        self.tasks = ConnectorTasks("c", lambda: self.desired, worker, self.reporter, leader, self.steps.put, self._wake)
 
     def _start(self, who: Any, _config: Any, _props: Any, events: TaskEvents) -> Any:
         if error := self.refused.pop(who.task, None):
@@ -174,3 +175,11 @@ def test_a_task_fences_its_connectors_former_tasks_by_the_leader(held: HeldTasks
     held.tasks.converge(THREE, "RUNNING")
     held.events[0].fence_zombies()
     assert held.fenced == ["c"]
+
+
+@pytest.mark.parametrize("later", [replace(THREE, tasks_version=2), replace(THREE, tasks_here=frozenset({0, 2})), None])
+def test_a_task_knows_at_once_that_it_was_replaced_or_moved(held: HeldTasks, later: DesiredState | None) -> None:
+    held.tasks.converge(THREE, "RUNNING")
+    assert held.events[1].is_current()
+    held.desired = later
+    assert not held.events[1].is_current(), "its supervisor has not seen that yet"

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.embedded import Broker
+from headrace.errors import RetriableError
 from headrace.kafka.transactional_ids import fence, transactional_id
 from headrace.record import RecordColumns
+from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts
+from headrace.runtime.metrics import Metrics
 from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
 from headrace.spark.transactions import TaskTransactions
@@ -103,6 +106,35 @@ def test_a_zombie_can_write_no_more_and_does_not_disturb_for_long(writer: Writer
         writer.write(zombie, writer.frame(100, 104), end=103)
     assert failure.is_retriable(refused.value)
     successor.fence(writer.spark)
+    writer.write(successor, writer.frame(4, 8), end=7)
+    assert writer.seen() == list(range(8))
+
+
+def test_a_task_that_was_replaced_fences_off_its_successor_once_at_most(writer: Writer) -> None:
+    transactions = TaskTransactions(writer.id, writer.props)
+    written, read = [1], [1]  # generations of the tasks in the config topic, and those that the task's worker has read
+    ports = OffsetPorts(
+        is_current=lambda: read[-1] == 1,
+        read_configs=lambda: read.append(written[-1]),
+        fence_zombies=lambda: None,
+        topic=writer.offset_topic,
+        records=lambda offsets: [],
+        copy_offsets=lambda offsets: None,
+    )
+    task = ExactlyOnce("c-0", transactions, ports, Metrics().task("c", 0, "source"))
+    task.begin(writer.spark)
+    writer.write(transactions, writer.frame(0, 4), end=3)
+    task.end()
+    task.begin(writer.spark)
+    written.append(2)
+    successor = writer.owner()
+    task.end()
+    with pytest.raises(RetriableError, match="moved or replaced"):
+        task.begin(writer.spark)
+    task.end()
+    successor.fence(writer.spark)  # as it was fenced off itself
+    with pytest.raises(RetriableError, match="moved or replaced"):
+        task.begin(writer.spark)
     writer.write(successor, writer.frame(4, 8), end=7)
     assert writer.seen() == list(range(8))
 

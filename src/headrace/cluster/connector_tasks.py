@@ -46,6 +46,7 @@ class ConnectorTasks:
     def __init__(
         self,
         name: str,
+        desired_state: Callable[[], DesiredState | None],
         worker: Worker,
         reporter: StatusReporter,
         leader: Leader,
@@ -54,7 +55,7 @@ class ConnectorTasks:
     ) -> None:
         """submit: runs a step on the supervisor's thread; wake: makes the supervisor converge."""
         self._name, self._worker, self._reporter, self._submit, self._wake = name, worker, reporter, submit, wake
-        self._leader = leader
+        self._desired_state, self._leader = desired_state, leader
         self._grace_s = worker.config.task_shutdown_timeout_ms / 1000
         self._slots: dict[int, TaskSlot] = {}
         self._version: int | None = None
@@ -112,6 +113,8 @@ class ConnectorTasks:
             failed=lambda error: self._submit(partial(self._failed, number, slot, error, desired)),
             streams=lambda mode: self._reporter.task_stream(self._name, number, self.class_version, mode),
             fence_zombies=lambda: self._leader.fence_before_tasks(self._name),
+            is_current=partial(self._is_current, number, desired.tasks_version),
+            read_configs=self._leader.read_configs,
         )
         slot.state = RUNNING
         try:
@@ -120,6 +123,11 @@ class ConnectorTasks:
         except Exception as e:
             slot.start_error = e
             self._failed(number, slot, e, desired)
+
+    def _is_current(self, number: int, version: int) -> bool:
+        """Whether a task is to run here, with the configurations of this version. Called on the task's thread."""
+        desired = self._desired_state()
+        return desired is not None and desired.tasks_version == version and number in desired.tasks_here
 
     def _failed(self, number: int, slot: TaskSlot, error: BaseException, desired: DesiredState) -> None:
         if self._slots.get(number) is not slot or slot.state != RUNNING:

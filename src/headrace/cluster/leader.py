@@ -78,6 +78,10 @@ class Leader:
         """
         self._fencing.ensure_fenced(name)
 
+    def read_configs(self) -> None:
+        """Return when everything that a leader has written so far was read. Raises RetriableError."""
+        self._store.refresh()
+
     # ------------------------------------------------------------------------------------------------- as the leader
     def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
         """Raise BadRequestError or RestError unless a request comes from another worker of the group (KIP-507)."""

@@ -52,7 +52,7 @@ class Supervisor:
         self.name, self._on_end = name, on_end
         self._desired_state, self._worker, self._reporter, self._leader = desired_state, worker, reporter, leader
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._tasks = ConnectorTasks(name, worker, reporter, leader, self._queue.put, self.wake)
+        self._tasks = ConnectorTasks(name, desired_state, worker, reporter, leader, self._queue.put, self.wake)
         self._context: ConnectorContext | None = None
         self._calling: ConnectorContext | None = None  # while the connector is called
         self._running: RunningConnector | None = None

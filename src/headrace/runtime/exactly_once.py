@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 class OffsetPorts:
     """Functions by which exactly-once delivery reaches the offset store and the group."""
 
-    is_member: Callable[[], bool]
-    """Whether this worker still belongs to its group."""
+    is_current: Callable[[], bool]
+    """Whether this worker belongs to its group and has the task, and no newer task configurations of the connector are known."""
+    read_configs: Callable[[], None]
+    """Returns when the config topic was read to its end."""
     fence_zombies: Callable[[], None]
     """Returns when tasks of earlier generations of the connector are fenced."""
     topic: str
@@ -107,11 +109,20 @@ class ExactlyOnce:
         """
         if self._begun:
             return
-        if not self._ports.is_member():  # another worker may run the task already
-            raise RetriableError("This worker is not a member of its group now; another worker may have taken over its work.")
+        self._require_current()  # else it would fence off its successor again and again
         self._transactions.fence(spark)
+        # The leader writes task configurations before it fences the tasks that they replace: what fenced this task is known now.
+        self._ports.read_configs()
+        self._require_current()
         self._begun = True
         log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
+
+    def _require_current(self) -> None:
+        """Raise RetriableError if another task may read the same source partitions; the supervisor is about to stop this one."""
+        if not self._ports.is_current():
+            raise RetriableError(
+                "This worker is not a member of its group now, or the task was moved or replaced; another one may do its work."
+            )
 
     def end(self) -> None:
         """End the run, also after a failure; `begin` fences again."""

@@ -39,6 +39,10 @@ class TaskEvents:
     """Called with the stream mode whenever it is decided."""
     fence_zombies: Callable[[], None]
     """Returns when tasks of the connector's earlier generations are fenced (KIP-618)."""
+    is_current: Callable[[], bool]
+    """Whether this worker has the task, with its latest configurations, as far as it has read the config topic."""
+    read_configs: Callable[[], None]
+    """Returns when the config topic was read to its end. Raises RetriableError."""
 
 
 class WorkerTask(Protocol):

@@ -225,7 +225,8 @@ class Worker:
     ) -> ExactlyOnce:
         name = plan.connector
         ports = OffsetPorts(
-            is_member=lambda: group_metadata() is not None,
+            is_current=lambda: group_metadata() is not None and new.events.is_current(),
+            read_configs=new.events.read_configs,
             fence_zombies=new.events.fence_zombies,
             topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
