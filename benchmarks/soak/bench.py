@@ -1,4 +1,4 @@
-"""The soak: mirrors of four kinds, under load, while everything around them fails."""
+"""The soak: mirrors of five kinds, under load, while everything around them fails."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def run(options: Options, console: Console) -> None:
         create_topics(source.bootstrap, TOPICS)
         deployed = [Deployment.of(kind, source.bootstrap, target.bootstrap, TOPICS, scratch) for kind in KINDS]
         for one in deployed:
-            stack.enter_context(one.engine)
+            for worker in one.workers:
+                stack.enter_context(worker)
             one.create()
         soak = Soak(source, target, deployed, console)
         soak.run(seconds, random.Random(seed))

@@ -1,4 +1,4 @@
-"""The workers of a soak, one of each kind, with their mirrors."""
+"""The workers of a soak, of each kind, with their mirrors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 
 from benchmarks.cpu import parts, tree
-from benchmarks.engine import Mirror
+from benchmarks.engine import INTERNAL, Mirror
 from benchmarks.ours import Headrace
-from benchmarks.process import BenchmarkError
+from benchmarks.process import BenchmarkError, free_port
 from benchmarks.scale import OnCluster
 
 _REST_S = 120
@@ -38,6 +38,8 @@ class Kind:
     """Of a Spark cluster; 0: they run in the worker."""
     config: Mapping[str, str] = field(default_factory=dict)
     """Of each connector, besides what all have."""
+    workers: int = 1
+    """Of one group; of several, another one takes over what a killed or frozen one had."""
 
 
 KINDS = (
@@ -45,27 +47,55 @@ KINDS = (
     Kind("exactly-once", 10, exactly_once=True),
     Kind("executors", 5, exactly_once=True, executors=2),
     Kind("batches", 5, config=_IN_BATCHES),
+    Kind("two-workers", 10, exactly_once=True, workers=2),
 )
+
+
+class Member(Headrace):
+    """A worker of a group, whose Spark has its web page, which can kill what runs."""
+
+    def __init__(self, kind: Kind, number: int, source: str, target: str, workdir: Path) -> None:
+        super().__init__(source, target, f"{kind.name}-{number}", workdir, kind.exactly_once)
+        self._group, self._spark = f"bench-{kind.name}", free_port()
+
+    def worker_properties(self) -> dict[str, str]:
+        """Return the same group and internal topics for all of its workers, and the web page."""
+        topics = {f"{kind}.storage.topic": f"{self._group}-{kind}" for kind in INTERNAL}
+        page = {"spark.ui.enabled": "true", "spark.ui.port": str(self._spark)}
+        return super().worker_properties() | {"group.id": self._group, **topics, **page}
+
+    def kill_spark_tasks(self) -> None:
+        """Kill all Spark tasks that run in the worker, lanes and batches."""
+        with httpx.Client(base_url=f"http://127.0.0.1:{self._spark}", timeout=60, follow_redirects=True) as page:
+            (application,) = page.get("/api/v1/applications").raise_for_status().json()
+            active = page.get(f"/api/v1/applications/{application['id']}/stages?status=active").raise_for_status().json()
+            for stage in active:
+                page.post(f"/stages/stage/kill/?id={stage['stageId']}").raise_for_status()
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A worker and its connectors, each of which mirrors one of the topics to `<connector>.<topic>`."""
+    """Workers and their connectors, each of which mirrors one of the topics to `<connector>.<topic>`."""
 
     kind: Kind
-    engine: Mirror
+    workers: Sequence[Mirror]
     topics: Sequence[str]
 
     @classmethod
     def of(cls, kind: Kind, source: str, target: str, topics: Sequence[str], workdir: Path) -> Deployment:
-        """With a worker that does not run yet; topics: of the source."""
+        """With workers that do not run yet; topics: of the source."""
         directory = workdir / kind.name
         directory.mkdir()
         if kind.executors:
-            engine: Headrace = OnCluster(source, target, kind.executors, directory, kind.exactly_once)
+            workers: list[Mirror] = [OnCluster(source, target, kind.executors, directory, kind.exactly_once)]
         else:
-            engine = Headrace(source, target, kind.name, directory, kind.exactly_once)
-        return cls(kind, engine, topics[: kind.connectors])
+            workers = [Member(kind, number, source, target, directory) for number in range(kind.workers)]
+        return cls(kind, workers, topics[: kind.connectors])
+
+    @property
+    def engine(self) -> Mirror:
+        """The worker that requests are sent to."""
+        return self.workers[0]
 
     @property
     def connectors(self) -> dict[str, str]:
@@ -73,7 +103,7 @@ class Deployment:
         return {f"{self.kind.name}-{number}": topic for number, topic in enumerate(self.topics)}
 
     def create(self) -> None:
-        """Create the connectors on the worker, which runs."""
+        """Create the connectors; the workers run."""
         required = {"exactly.once.support": "required"} if self.kind.exactly_once else {}
         for name, topic in self.connectors.items():
             config = {**self.engine.connector(topic, name), **required, **self.kind.config}
@@ -91,14 +121,15 @@ class Deployment:
                     raise
                 time.sleep(1)
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to all processes of the worker."""
-        _send(tree(self.engine.pid), number)
-
     def kill_executor(self, chance: random.Random) -> None:
         """`kill -9` of an executor, with the Spark tasks in it."""
         if executors := parts(self.engine.pid, "CoarseGrainedExecutorBackend"):
             _send([chance.choice(executors)], signal.SIGKILL)
+
+
+def send_to_all(worker: Mirror, number: signal.Signals) -> None:
+    """Send a signal to all processes of a worker."""
+    _send(tree(worker.pid), number)
 
 
 def _send(pids: Sequence[int], number: signal.Signals) -> None:

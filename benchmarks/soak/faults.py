@@ -1,5 +1,5 @@
-"""What goes wrong in a soak: workers killed and frozen, brokers killed, restarted or silent, executors killed, connectors paused
-and stopped.
+"""What goes wrong in a soak: workers killed and frozen, brokers killed, restarted or silent, executors and Spark tasks killed,
+connectors paused and stopped.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.process import BenchmarkError
-from benchmarks.soak.deployments import Deployment
+from benchmarks.soak.deployments import Deployment, Member, send_to_all
 from headrace.embedded import Broker
 
 _START_S = 120
@@ -43,12 +44,13 @@ def faults(source: Broker, target: Broker, deployments: Sequence[Deployment], ch
 
 
 def _of_worker(one: Deployment, chance: random.Random) -> list[Fault]:
-    kind, engine = one.kind.name, one.engine
-    made = [
-        Fault(f"worker killed: {kind}", engine.kill, engine.start, 3),
-        # Its session is over after 10 s.
-        Fault(f"worker frozen: {kind}", lambda: one.signal(signal.SIGSTOP), lambda: one.signal(signal.SIGCONT), 40),
-    ]
+    kind, made = one.kind.name, list[Fault]()
+    for worker in one.workers:
+        frozen, woken = (partial(send_to_all, worker, number) for number in (signal.SIGSTOP, signal.SIGCONT))
+        made.append(Fault(f"worker killed: {kind}", worker.kill, worker.start, 3))
+        made.append(Fault(f"worker frozen: {kind}", frozen, woken, 40))  # its session is over after 10 s
+        if isinstance(worker, Member):
+            made.append(Fault(f"Spark tasks killed: {kind}", worker.kill_spark_tasks, lambda: None, 10))
     for what, name in (("pause", "paused"), ("stop", "stopped")):
         connector = chance.choice(list(one.connectors))
         made.append(
