@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import accumulate
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -126,15 +125,16 @@ def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
     counts = RecordCounts(spark)
     chain = SinkChain(plan, plan.converters, frame, counts)
     ends = {("t", 0): 4, ("t", 1): 4}
-    covered = SinkBatchRange({partition: (0, end) for partition, end in ends.items()}, 8, None, {}, ends | {("t", 2): 7})
+    ranges = {partition: (0, end) for partition, end in ends.items()}
+    covered = SinkBatchRange(ranges, None, {}, ends | {("t", 2): 7}, dict.fromkeys(ends, 0) | {("t", 2): 7}, {"t": "id"})
     SinkDelivery(plan, task, ports)(chain.incoming(counts.reading(frame)), chain, covered)
     sizes = [len(values) for _, _, values in task.batches]
     assert sum(sizes) == 8 and max(sizes) <= 4
-    assert [id for id, _, _ in task.batches] == [*accumulate(sizes)]
+    assert task.batches[0][0] == covered.id and len({id for id, _, _ in task.batches}) == len(sizes)
     delivered: dict[tuple[str, int], list[int]] = {partition: [] for partition in ends}
-    for _, ranges, values in task.batches:
-        assert len(values) == sum(end - start for start, end in ranges.values())
-        for partition, (start, end) in ranges.items():
+    for _, offsets, values in task.batches:
+        assert len(values) == sum(end - start for start, end in offsets.values())
+        for partition, (start, end) in offsets.items():
             delivered[partition] += range(start, end)
     assert delivered == {partition: [*range(4)] for partition in ends}  # in the order of the offsets
     assert len({value for _, _, values in task.batches for _, value in values}) == 8

@@ -1,4 +1,4 @@
-"""What a sink's task does before it reads."""
+"""What a sink's task does before it reads, and the ids of its batches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from headrace.connectors.base import TaskContext
 from headrace.connectors.file_stream.sink import FileStreamSinkTask
 from headrace.errors import RetriableError
+from headrace.kafka.groups import Partition
 from headrace.runtime.metrics.registry import Metrics
-from headrace.runtime.sink.delivery import SinkPorts
+from headrace.runtime.sink.delivery import SinkBatchRange, SinkPorts
 from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
 from tests.runtime.test_sink_plan import plan
 
@@ -30,3 +31,21 @@ def test_a_dead_letter_topic_that_was_not_ensured_is_ensured_by_the_next_call() 
         with pytest.raises(RetriableError, match="Timed out while describing topics 'dlq'"):
             work.once()
     assert asked == ["dlq", "dlq"]
+
+
+def test_a_batch_that_comes_again_has_its_id_and_no_other_batch_has_it() -> None:
+    def batch(starts: dict[Partition, int], ends: dict[Partition, int], topic_id: str = "1") -> int:
+        ranges = {partition: (starts[partition], end) for partition, end in ends.items()}
+        return SinkBatchRange(ranges, None, {}, ends, starts, {"t": topic_id}).id
+
+    p0, p1 = ("t", 0), ("t", 1)
+    first = batch({p0: 0, p1: 50}, {p0: 100})
+    assert 0 < first < 2**63
+    assert batch({p1: 50, p0: 0}, {p0: 150, p1: 60}) == first, "longer after a crash, and with records of another partition"
+    others = [
+        batch({p0: 100, p1: 50}, {p0: 150}),
+        batch({p0: 0}, {p0: 150}),  # as many offsets, after the partitions were dealt anew
+        batch({p0: 50, p1: 0}, {p0: 100}),
+        batch({p0: 0, p1: 50}, {p0: 100}, topic_id="2"),  # recreated
+    ]
+    assert len({first, *others}) == 5

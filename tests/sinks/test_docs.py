@@ -29,5 +29,5 @@ def test_the_documented_sink_in_python_writes_parquet(
     one = sink("folder_sink.FolderSink", topics=topic, folder=str(tmp_path / "out"))
     one.await_offsets({(topic, 0): 2})
     assert one.worker.call("GET", one.path)["type"] == "sink"
-    found = spark.read.parquet(str(tmp_path / "out" / f"{one.name}-0-2")).orderBy("offset").collect()
+    found = spark.read.parquet(str(tmp_path / "out" / f"{one.name}-0-*")).orderBy("offset").collect()
     assert [(row.topic, row.offset, row.value) for row in found] == [(topic, 0, "a"), (topic, 1, "b")]

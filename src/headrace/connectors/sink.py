@@ -42,8 +42,8 @@ class SinkBatch:
     (string) and original_partition (int): where Kafka has the record, before the transforms (KIP-793).
     """
     id: int
-    """The same when the same range of offsets is delivered again; it grows from batch to batch of a task as long as the task has
-    the same partitions. After a crash the range may be a longer one that begins at the same offsets: a sink that must not write
+    """The same when a batch that begins at the same offsets is delivered again to a task with the same partitions; else another
+    one, in no order. After a crash the range may be a longer one that begins at the same offsets: a sink that must not write
     twice stores the ends of `offsets` together with the data, and writes `beyond(ends)`.
     """
     offsets: Mapping[TopicPartition, tuple[int, int]]

@@ -95,6 +95,11 @@ def by_topic(positions: Mapping[Partition, int]) -> dict[str, dict[int, int]]:
     return offsets
 
 
+def by_partition(offsets: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
+    """The reverse of `by_topic`."""
+    return {(topic, partition): offset for topic, parts in offsets.items() for partition, offset in parts.items()}
+
+
 def halved(ranges: Mapping[Partition, tuple[int, int]]) -> list[dict[Partition, tuple[int, int]]]:
     """Two halves of ranges of offsets, to be read one after the other; the ranges alone if they have one offset."""
     total = sum(end - start for start, end in ranges.values())

@@ -5,6 +5,8 @@ In this order for every sink: an offset is committed only after its records are 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -59,10 +61,22 @@ class SinkBatchRange:
     """The offset ranges of a batch: see `SinkBatch`; commit: the offsets to commit once it is written."""
 
     offsets: Mapping[Partition, tuple[int, int]]
-    id: int
     topics: frozenset[str] | None
     partition_counts: Mapping[str, int]
     commit: Mapping[Partition, int]
+    starts: Mapping[Partition, int]
+    """The position of every partition of the task before this batch, also of those without a record in it."""
+    topic_ids: Mapping[str, str]
+
+    @property
+    def id(self) -> int:
+        """`SinkBatch.id`: of the first offsets alone, as the last ones may be others when the batch comes again.
+
+        Of all partitions, as a batch that comes again may have records of more of them. With the topics' ids, as a topic that is
+        recreated begins at the same offsets.
+        """
+        first = sorted((topic, self.topic_ids.get(topic, ""), p, start) for (topic, p), start in self.starts.items())
+        return int.from_bytes(hashlib.sha256(json.dumps(first).encode()).digest()[:8]) >> 1
 
     def halves(self) -> list[SinkBatchRange]:
         """Two ranges that are delivered one after the other instead of this one; only this one, if it has one offset."""
@@ -70,13 +84,8 @@ class SinkBatchRange:
         if len(ranges) == 1:
             return [self]
         lower, upper = ranges
-        first = replace(
-            self,
-            offsets=lower,
-            id=self.id - sum(end - start for start, end in upper.values()),
-            commit={partition: end for partition, (_, end) in lower.items()},
-        )
-        return [first, replace(self, offsets=upper)]
+        reached = {partition: end for partition, (_, end) in lower.items()}
+        return [replace(self, offsets=lower, commit=reached), replace(self, offsets=upper, starts={**self.starts, **reached})]
 
     def batch(self, frame: DataFrame) -> SinkBatch:
         """The batch of these records."""

@@ -7,7 +7,7 @@ offsets are read and written by name. So tools that read a group's offsets and l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -28,11 +28,12 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class AssignedPartitions:
-    """A task's partitions, the partition counts of their topics, and whether configured topics are missing."""
+    """A task's partitions, the partition counts and ids of their topics, and whether configured topics are missing."""
 
     partitions: tuple[Partition, ...]
     counts: Mapping[str, int]
     waiting: bool
+    topic_ids: Mapping[str, str] = field(compare=False)
 
 
 def share(topics: Mapping[str, TopicInfo], task: int, tasks: int) -> tuple[Partition, ...]:
@@ -53,9 +54,8 @@ class SinkPartitions:
         topics = self._named(self._plan.topics) if self._plan.topics is not None else self._matching()
         mine = share(topics, self._plan.task, self._plan.tasks)
         counts = {topic: len(topics[topic].partitions) for topic, _ in mine}
-        return AssignedPartitions(
-            mine, counts, waiting=self._plan.topics is not None and len(topics) < len(set(self._plan.topics))
-        )
+        waiting = self._plan.topics is not None and len(topics) < len(set(self._plan.topics))
+        return AssignedPartitions(mine, counts, waiting, {topic: topics[topic].topic_id for topic in counts})
 
     def changed(self, before: AssignedPartitions) -> bool:
         """Whether the assignment has changed; an error is logged, and the next check retries."""

@@ -13,7 +13,7 @@ from headrace.connectors.sink import KafkaTarget, SinkTask
 from headrace.converters.base import Writers
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import StartPositions, advanced, by_topic
+from headrace.kafka.positions import StartPositions, advanced, by_partition, by_topic
 from headrace.retry import Backoff
 from headrace.runtime import plugin_instances
 from headrace.runtime.delivery import Routing
@@ -183,13 +183,12 @@ class WorkerSinkTask:
         counts = counts_after(share.counts, after_chain) if after_chain else {}
 
         def deliver(frame: DataFrame, before: str | None, after: str) -> None:
-            ends = parse_offsets(after)
-            moved = advanced(parse_offsets(before) if before else by_topic(positions), ends)
-            every = {(topic, p): end for topic, parts in ends.items() for p, end in parts.items()}
+            begins, ends = parse_offsets(before) if before else by_topic(positions), parse_offsets(after)
+            moved, starts, every = advanced(begins, ends), by_partition(begins), by_partition(ends)
             # As in Kafka Connect, the first commit includes partitions without records.
             commit = {p: end for p, (_, end) in moved.items()} if before else every
             names = {after_chain(topic) for topic, _ in moved} if after_chain else None
             topics = None if names is None else frozenset(name for name in names if name is not None)
-            self._delivery(frame, chain, SinkBatchRange(moved, sum(every.values()), topics, counts, commit))
+            self._delivery(frame, chain, SinkBatchRange(moved, topics, counts, commit, starts, share.topic_ids))
 
         return deliver
