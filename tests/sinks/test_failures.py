@@ -86,6 +86,20 @@ def test_a_sink_that_asks_for_it_is_handed_the_same_batch_again(cluster: Cluster
     assert one.states() == ["RUNNING", "RUNNING"]
 
 
+def test_a_dead_letter_that_is_refused_takes_no_other_record_with_it(cluster: Cluster, sink: Make, topic_name: Name) -> None:
+    topic, letters = topic_name("refused"), topic_name("letters")
+    cluster.create(topic)
+    cluster.create(letters, configs={"max.message.bytes": "1000"})
+    cluster.produce(topic, [record(None, b"broken" * 1000), record(None, b"broken"), record(None, b"1")])
+    queue = {"errors_deadletterqueue_topic_name": letters, "errors_deadletterqueue_topic_replication_factor": "1"}
+    with Unsteady.failing(times=0):
+        one = sink("Unsteady", topics=topic, errors_tolerance="all", **JSON, **queue)
+        assert f"Could not produce message to dead letter queue. topic={letters}" in one.trace()
+        two = sink("Unsteady", topics=topic, errors_tolerance="none", **JSON, **queue)
+        assert "Tolerance exceeded in error handler" in two.trace(), "not the error of the letter"
+    assert one.offsets() == two.offsets() == {}
+
+
 def test_any_other_error_of_a_sink_ends_its_task(cluster: Cluster, sink: Make, topic_name: Name) -> None:
     topic = topic_name("refused")
     cluster.create(topic)

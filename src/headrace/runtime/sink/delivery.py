@@ -200,10 +200,19 @@ class SinkDelivery:
         log_failed([record], self._plan.tolerance)
         if self._plan.tolerance.dead_letters is not None:
             origin = [f"{quoted(ORIGIN + part)} = {lit(value)}" for part, value in record.origin.items()]
-            self._write_letters(filter_here(letters, " AND ".join(origin)).drop("failure"))
+            try:
+                self._write_letters(filter_here(letters, " AND ".join(origin)).drop("failure"))
+            except RetriableError:
+                raise
+            except HeadraceError as error:
+                log.error(str(error))  # the task fails by the error of the record
 
     def _write_letters(self, letters: DataFrame) -> None:
-        """Write these dead letters. Raises retriable errors; logs others and continues, as Kafka does."""
+        """Write these dead letters, in one job of Spark's.
+
+        Raises ConnectError if a letter is refused, other than Kafka: which of the others are written is not known, and they would
+        be lost with the offsets of the batch.
+        """
         dead = self._plan.tolerance.dead_letters
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()
@@ -212,9 +221,7 @@ class SinkDelivery:
             write(letters, self._plan.letter_producer)
         except Exception as e:
             error = failure.as_error(e, f"Could not produce message to dead letter queue. topic={dead.topic}")
-            if isinstance(error, RetriableError):
-                raise error from error.__cause__
-            log.error(str(error))
+            raise error from error.__cause__
 
     def _record_active_of_failed(self, error: Exception, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """Record the topics of a batch that the sink did not take; of a failed record, once the converters have read it."""
