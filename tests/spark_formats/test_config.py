@@ -95,6 +95,13 @@ def test_a_url_without_driver_is_told_without_its_password(url: str, shown: str)
     assert str(no_driver(url)).startswith(f"Invalid value {shown} for configuration option.url: There is no JDBC driver")
 
 
+def test_an_update_needs_columns_beside_its_key() -> None:
+    props = {"format": "jdbc", "option.url": "jdbc:postgresql:x", "option.dbtable": "t", "insert.mode": "update"}
+    problems = SparkSinkConfig.all_problems({**props, "pk.mode": "record_value"})
+    assert "nothing to change" in problems["pk.fields"][0]
+    assert not SparkSinkConfig.all_problems({**props, "pk.mode": "record_value", "pk.fields": "id"})
+
+
 def test_a_database_without_what_a_stage_needs_is_told_without_its_password() -> None:
     props = {"format": "jdbc", "option.url": "jdbc:sqlserver://db;password=Geheim", "option.dbtable": "t"}
     with pytest.raises(ConfigError, match=r"Invalid value jdbc:sqlserver://db;password=\[hidden\] for configuration option\.url"):

@@ -47,3 +47,7 @@ def test_insert_without_deletes_takes_every_row() -> None:
 
 def test_the_stage_names_no_type() -> None:
     assert "CAST" not in Merge("t", "stage", ["id"], [], str).create_stage()  # MySQL has no INT there, Oracle no BIGINT
+
+
+def test_an_update_of_the_key_alone_changes_nothing() -> None:
+    assert Merge("t", "stage", ["id"], ["id"], str).statements("update", deletes=False) == ["DROP TABLE stage"]

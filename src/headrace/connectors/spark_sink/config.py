@@ -65,7 +65,7 @@ class SparkSinkConfig(FormatConfig):
         "pk.fields", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_DATABASE,
         doc="The columns of the primary key. `kafka`: their three names, by default `__connect_topic`, `__connect_partition`, "
         "`__connect_offset`. `record_key`: the fields of a key that is a struct, by default all; the name for any other key. "
-        "`record_value`: the fields, by default all.",
+        "`record_value`: the fields, by default all; `update` needs some.",
     )  # fmt: skip
     delete_enabled: bool = option(
         "delete.enabled", Type.BOOLEAN, False, importance=Importance.MEDIUM, group=_DATABASE,
@@ -117,6 +117,8 @@ class SparkSinkConfig(FormatConfig):
             problems["delete.enabled"] = "Deletes need pk.mode=record_key"
         if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
             problems["pk.fields"] = "pk.mode=kafka needs three names"
+        if mode == "update" and key == "record_value" and not values["pk.fields"] and not values["metadata.columns"]:
+            problems["pk.fields"] = "insert.mode=update needs it: of a row that is all key there is nothing to change"
         if name != JDBC:
             return problems
         if "url" not in names:

@@ -36,7 +36,8 @@ class Merge:
             deleted = self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}")
             statements = [deleted, self._insert(f" AND {self._not_deleted()}")]
         else:
-            statements = [getattr(self, f"_{mode}")()]
+            # Of columns that are all in the key an update changes nothing.
+            statements = [] if mode == "update" and not self._non_key_columns() else [getattr(self, f"_{mode}")()]
             statements += [self._delete(self._last(1), self._same())] if deletes else []
         return [*statements, f"DROP TABLE {self.stage}"]
 
