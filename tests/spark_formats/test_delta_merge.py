@@ -46,13 +46,14 @@ def test_a_new_column_is_added_where_that_is_asked_for(spark: SparkSession, tmp_
 
 
 def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: Path) -> None:
-    topic, gone = Topic(spark, "struct<id: int>", "struct<id: int>"), Topic(spark, "struct<id: int>", "variant")
-    topic.add([(0, (1,), (1,)), (0, (2,), (2,))])
+    topic, gone = Topic(spark, "struct<id: int>", "struct<id: int, c: string>"), Topic(spark, "struct<id: int>", "variant")
+    topic.add([(0, (1,), (1, "a")), (0, (2,), (2, "b"))])
     gone.add([(0, (1,), None)])
     props = {**UPSERT, "option.path": str(tmp_path / "t")}
+    task(props).put(gone.batch({0: (0, 1)}))  # there is no table yet, and this makes none: it has no columns for it
     task(props).put(topic.batch({0: (0, 2)}))
     task(props).put(gone.batch({0: (0, 1)}))
-    assert rows(spark, tmp_path / "t") == [(2,)]
+    assert rows(spark, tmp_path / "t") == [(2, "b")]
 
 
 def test_a_record_without_key_is_no_other_records_row(spark: SparkSession, tmp_path: Path) -> None:

@@ -105,6 +105,16 @@ def test_a_table_is_made_with_the_key_if_it_may(spark: SparkSession, sql: Sql, p
     assert rows(sql, f"{table}_made", columns) == [("a", "t", 0, 0), ("b", "t", 1, 0)]
 
 
+def test_deletes_alone_make_no_table(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "bigint", "struct<name: string>")
+    topic.add([(0, 1, None), (0, 2, ("b",))])
+    made = task(props(**UPSERT, delete_enabled="true", auto_create="true", option_dbtable=f"{table}_made"))
+    made.put(topic.batch({0: (0, 1)}))
+    assert sql(f"SELECT tablename FROM pg_tables WHERE tablename = '{table}_made'") == []
+    made.put(topic.batch({0: (1, 2)}))
+    assert rows(sql, f"{table}_made", "id, name") == [(2, "b")]
+
+
 def test_a_table_is_made_with_its_key_or_not_at_all(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
     topic = Topic(spark, "binary", f"struct<{', '.join(f'c{n}: int' for n in range(33))}>")
     topic.add([(0, None, tuple(range(33)))])

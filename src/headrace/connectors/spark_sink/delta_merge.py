@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.spark_sink.config import SparkSinkConfig
-from headrace.connectors.spark_sink.rows import keyed_columns
+from headrace.connectors.spark_sink.rows import deletes_only, keyed_columns
 from headrace.errors import ConfigError
 from headrace.spark import formats
 from headrace.sql_functions import F, Window
@@ -22,7 +22,7 @@ _DELETED, _RANK = "headrace_deleted", "headrace_rank"
 
 
 def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str]) -> None:
-    """One merge; the table is created if it does not exist. `option.mergeSchema=true` adds columns that are new.
+    """One merge; the first records with a value create the table. `option.mergeSchema=true` adds columns that are new.
 
     Raises ConfigError without a path, or for a key that the records do not have.
     """
@@ -30,8 +30,14 @@ def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str
     if not path:
         raise ConfigError.missing("option.path")
     spark: Any = records.sparkSession
+    tables = spark._jvm.io.delta.tables.DeltaTable
+    exists = tables.isDeltaTable(spark._jsparkSession, path)
+    if not exists and deletes_only(records, config):
+        return
     columns, keys = keyed_columns(records, config)
-    table = _table(spark, records.select(*(c.alias(n) for n, c in columns.items())), path, config)
+    if not exists:
+        _create(records.select(*(c.alias(n) for n, c in columns.items())).limit(0), path, config)
+    table = tables.forPath(spark._jsparkSession, path)
     same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
     last: Any = _last(records, columns, keys, config)
     merging = table.alias("t").merge(last._jdf.alias("s"), same)
@@ -42,12 +48,9 @@ def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str
     merging.whenNotMatched(f"NOT s.{_DELETED}").insertExpr(values).execute()
 
 
-def _table(spark: Any, empty: DataFrame, path: str, config: SparkSinkConfig) -> Any:
-    tables = spark._jvm.io.delta.tables.DeltaTable
-    if not tables.isDeltaTable(spark._jsparkSession, path):
-        writer = empty.limit(0).write.format("delta").mode("ignore")
-        (writer.partitionBy(*config.partition_by) if config.partition_by else writer).save(path)
-    return tables.forPath(spark._jsparkSession, path)
+def _create(empty: DataFrame, path: str, config: SparkSinkConfig) -> None:
+    writer = empty.write.format("delta").mode("ignore")
+    (writer.partitionBy(*config.partition_by) if config.partition_by else writer).save(path)
 
 
 def _last(records: DataFrame, columns: Mapping[str, Any], keys: list[str], config: SparkSinkConfig) -> DataFrame:

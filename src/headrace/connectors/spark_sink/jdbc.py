@@ -6,7 +6,7 @@ So a batch is there as a whole or not at all; with a key, a batch that comes aga
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ import structlog
 from headrace.connectors.base import TaskContext
 from headrace.connectors.sink import SinkBatch
 from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, Merge
-from headrace.connectors.spark_sink.rows import keyed_columns
+from headrace.connectors.spark_sink.rows import deletes_only, keyed_columns
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError
 from headrace.spark.jdbc import Database
@@ -38,9 +38,14 @@ class JdbcSinkTask(SparkSinkTask):
             raise ConfigError.invalid(
                 "insert.mode", self._config.insert_mode, "It is built for PostgreSQL only; others take insert"
             )
+        exists = self._exists(database, table)
+        if not exists and deletes_only(records, self._config):
+            return
         columns, keys = keyed_columns(records, self._config)
         staged = self._stage_columns(records, columns)
-        names = self._names(database, table, staged.select(*columns), keys)
+        if not exists:
+            self._create(database, table, staged.select(*columns), keys)
+        names = self._names(database, table, columns)
         stage = stage_name(self.context, table)
         merge = Merge(table, stage, [names[c] for c in columns], [names[k] for k in keys], database.quoted)
         with database.transaction() as transaction:
@@ -61,24 +66,26 @@ class JdbcSinkTask(SparkSinkTask):
         order = {PARTITION: records["original_partition"], OFFSET: records["offset"], DELETED: F.when(deleted, 1).otherwise(0)}
         return remaining.select(*(column.alias(name) for name, column in {**columns, **order}.items()))
 
-    def _names(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> dict[str, str]:
-        """The table's own names of the columns. Makes the table if it may."""
+    def _exists(self, database: Database, table: str) -> bool:
+        """Whether the table is there. Raises ConfigError if it is not and may not be made."""
         with database.transaction() as transaction:
             exists = database.exists(transaction.connection, table)
-            if not exists and not self._config.auto_create:
-                raise ConfigError.invalid("option.dbtable", table, "There is no such table; make it, or set auto.create")
-        if not exists:
-            self._create(database, table, empty, keys)
+        if not exists and not self._config.auto_create:
+            raise ConfigError.invalid("option.dbtable", table, "There is no such table; make it, or set auto.create")
+        return exists
+
+    def _names(self, database: Database, table: str, columns: Iterable[str]) -> dict[str, str]:
+        """The table's own names of the columns."""
         with database.transaction() as transaction:
             table_columns = transaction.columns(table)
-        types = {}
-        for name in empty.columns:
+        names = {}
+        for name in columns:
             match = [c for c in table_columns if c == name] or [c for c in table_columns if c.lower() == name.lower()]
             if not match:
                 why = f"The records have a column {name}, the table has {', '.join(table_columns)}"
                 raise ConfigError.invalid("option.dbtable", table, why)
-            types[name] = match[0]
-        return types
+            names[name] = match[0]
+        return names
 
     def _create(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> None:
         """Make the table with its key, in one transaction: without the key, batches that come again would be there twice."""

@@ -47,6 +47,11 @@ def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
     return {config.metadata_prefix + name: places[name] for name in config.metadata_columns}
 
 
+def deletes_only(records: DataFrame, config: SparkSinkConfig) -> bool:
+    """Whether there are only records without value, and they delete: they have no columns for a table that is made."""
+    return config.delete_enabled and records.where(records["value"].isNotNull()).isEmpty()
+
+
 def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
     """The columns by name, and which of them are the key, by `pk.mode`. Raises ConfigError for fields that are not there.
 
@@ -72,8 +77,8 @@ def _keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[st
         places = ("original_topic", "original_partition", "offset")
         return {**value, **{n: records[p] for n, p in zip(names, places, strict=True)}}, names
     if config.pk_mode == "record_key":
-        if config.delete_enabled and not part_columns(records, "value") and records.where(records["value"].isNotNull()).isEmpty():
-            value = metadata_columns(config)  # deletes only, whose column `value` is in no table
+        if not part_columns(records, "value") and deletes_only(records, config):
+            value = metadata_columns(config)  # the column `value` is in no table
         key = _key(records, config)
         return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
     if config.pk_mode == "record_value":
