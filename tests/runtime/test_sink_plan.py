@@ -44,6 +44,11 @@ def test_a_connectors_consumer_settings_win_over_the_workers() -> None:
     assert given.letter_producer["client.id"] == "connector-dlq-producer-c-1"
 
 
+@pytest.mark.parametrize("policy", ["latest", "none", "by_duration:PT1H"])
+def test_a_sink_begins_as_a_consumer_of_kafka(policy: str) -> None:
+    assert plan({"topics": "a", "consumer.override.auto.offset.reset": policy}).reset == policy
+
+
 def test_a_regex_names_whole_topics() -> None:
     matching = plan({"topics.regex": "b.*"})
     assert matching.topics is None
@@ -53,6 +58,8 @@ def test_a_regex_names_whole_topics() -> None:
 @pytest.mark.parametrize(("setting", "sentence"), [
     ({"topics.regex": "("}, r"\( for configuration topics.regex"),
     ({"topics": "a", "consumer.override.auto.offset.reset": "now"}, "Invalid value now for configuration auto.offset.reset"),
+    ({"topics": "a", "consumer.override.auto.offset.reset": "Latest"}, "Invalid value Latest for configuration auto"),
+    ({"topics": "a", "consumer.override.auto.offset.reset": "by_duration:1h"}, "it has to be like by_duration:PT1H30M"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_refused(setting: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):

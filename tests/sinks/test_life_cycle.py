@@ -10,8 +10,12 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, Consumer, TopicPartition
 
 from headrace.errors import RestError
+from headrace.kafka.admin import Admin
+from headrace.runtime.sink.partitions import SinkPartitions
+from headrace.values.times import now_ms
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
+from tests.runtime.test_sink_plan import plan
 from tests.sinks.sink import Sink, await_lines, lines
 from tests.support import wait_until
 
@@ -47,6 +51,16 @@ def test_a_sink_resumes_at_the_committed_offsets(cluster: Cluster, sink: Make, t
     cluster.produce(topic, [record(None, b"restarted")])
     wait_until(lambda: lines(file)[12:] == ["restarted"], CONNECTOR_S, f"one more line, not {lines(file)}")
     assert list(file.parent.iterdir()) == [file], "nothing is left beside it"
+
+
+def test_a_sink_begins_at_the_records_of_so_long_ago(cluster: Cluster, topic_name: Name) -> None:
+    topic, reset = topic_name("old"), "consumer.override.auto.offset.reset"
+    cluster.create(topic, partitions=3)
+    cluster.produce(topic, [record(), record(timestamp=now_ms()), record(partition=1)])
+    of_a_day = plan({"topics": topic, reset: "by_duration:P1D"}, {"bootstrap.servers": cluster.bootstrap})
+    start = SinkPartitions(Admin(of_a_day.consumer), of_a_day).start([(topic, p) for p in range(3)])
+    assert start.positions == {(topic, 0): 1, (topic, 1): 1, (topic, 2): 0}
+    assert {*start.looked_up} == {*start.positions}, "to be committed: a restart would begin at later records"
 
 
 def test_a_sink_waits_for_its_topic(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:

@@ -24,6 +24,8 @@ Partition = tuple[str, int]
 Value = TypeVar("Value")
 
 _PAUSE_S = 0.05
+# Of a consumer that reads no records and joins no group: librdkafka does not take every policy that Java's consumer takes.
+_UNUSED = ("auto.offset.reset", "group.instance.id", "group.protocol")
 # How long librdkafka keeps a commit for a coordinator that is away, and how long the end of the consumer then waits for it.
 _TIMEOUTS = {"session_timeout_ms": "2000", "heartbeat_interval_ms": "500"}
 
@@ -33,7 +35,7 @@ class GroupOffsets:
 
     def __init__(self, props: Mapping[str, str], group: str) -> None:
         """Takes settings of a Java client. Raises ConfigError."""
-        settings = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
+        settings = {name: value for name, value in props.items() if name not in _UNUSED}
         self._props = {**settings, "group.id": group, "enable.auto.commit": "false"}
         self._diagnosis = ConnectionDiagnosis(props)
         self._lock = threading.Lock()

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from headrace.errors import ConfigError
+from headrace.values.times import now_ms
+
+if TYPE_CHECKING:
+    from headrace.kafka.admin import Admin
+    from headrace.kafka.groups import Partition
 
 BY_DURATION = "by_duration:"
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
@@ -17,3 +24,11 @@ def reset_ms(policy: str) -> int:
         raise ConfigError(f"Invalid value {policy} for configuration auto.offset.reset: it has to be like by_duration:PT1H30M.")
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
+
+
+def offsets_since(policy: str, admin: Admin, partitions: Collection[Partition], timeout_s: float) -> dict[Partition, int]:
+    """The first offset since then of each partition that has one; none for other policies. Raises KafkaFailure."""
+    if not policy.startswith(BY_DURATION):
+        return {}
+    offsets = admin.partition_offsets(partitions, now_ms() - reset_ms(policy), timeout_s)
+    return {partition: offset for partition, offset in offsets.items() if offset >= 0}

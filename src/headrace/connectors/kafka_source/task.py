@@ -30,10 +30,9 @@ from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
-from headrace.kafka.reset_policy import BY_DURATION, reset_ms
+from headrace.kafka.reset_policy import offsets_since
 from headrace.kafka.topic_info import TopicInfo
 from headrace.record import RecordColumns
-from headrace.values.times import now_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -136,19 +135,12 @@ class KafkaSourceTask(FeedTask):
         # A position after the last stable offset: records of a transaction that is still open were copied before.
         start_offsets = {p: min(offset, readable.get(p, offset)) for p, offset in start_offsets.items()}
         ends, reset = {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset
-        start = decide(self._assigned, start_offsets, ends, reset, self._since(reset, present))
+        start = decide(self._assigned, start_offsets, ends, reset, offsets_since(reset, self._admin, present, _TIMEOUT_S))
         warn(start, "source")
         for p, offset in start.positions.items():
             if p not in stored_positions or p in resumed:
                 self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
         return start, losses
-
-    def _since(self, reset: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
-        """Where the records of `by_duration:` ago begin; without partitions that have none since then."""
-        if not reset.startswith(BY_DURATION):
-            return {}
-        offsets = self._admin.partition_offsets(partitions, now_ms() - reset_ms(reset), _TIMEOUT_S)
-        return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
     def _stored_positions(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
         """Where each partition is to continue: by its stored offset, or else by where this task has begun before."""

@@ -18,6 +18,7 @@ from headrace.kafka.coalesced_requests import delivered_positions, latest_offset
 from headrace.kafka.delivered_position import DeliveredPosition
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
+from headrace.kafka.reset_policy import offsets_since
 from headrace.kafka.topic_info import TopicInfo
 from headrace.runtime.sink.plan import SinkPlan
 
@@ -78,7 +79,7 @@ class SinkPartitions:
 
     def start(self, partitions: Sequence[Partition]) -> StartPositions:
         """The start positions: the group's committed offsets, else by `auto.offset.reset`; `looked_up` are partitions without a
-        committed offset and without records to read.
+        committed offset that do not begin at `earliest`, or have no records to read.
 
         Lost records are reported; reading continues at the earliest offset. Raises KafkaFailure; ConnectError without an offset
         and a reset policy.
@@ -88,12 +89,14 @@ class SinkPartitions:
         first = self._admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
         end = self.ends(partitions)
         logs = {p: (first[p], end[p]) for p in partitions}
-        start = decide(list(partitions), committed, logs, "latest" if self._plan.reset == "latest" else "earliest")
+        reset = "earliest" if self._plan.reset == "none" else self._plan.reset
+        start = decide(list(partitions), committed, logs, reset, offsets_since(reset, self._admin, partitions, _TIMEOUT_S))
         if self._plan.reset == "none":
             _require_offsets([p for p in partitions if p not in committed or start.positions[p] != committed[p]])
         earliest = {partition: first[partition] for partition, _, _ in start.lost}
         # Partitions without records are committed, too, as Kafka Connect commits their positions.
-        fresh = tuple(p for p in partitions if p not in committed and start.positions[p] >= end[p])
+        at_end = {p for p in partitions if start.positions[p] >= end[p]}
+        fresh = tuple(p for p in partitions if p not in committed and p in at_end.union(start.looked_up))
         start = replace(start, positions={**start.positions, **earliest}, looked_up=fresh)
         warn(start, "sink")
         return start

@@ -11,6 +11,7 @@ from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
 from headrace.converters.base import Used
 from headrace.errors import ConfigError
+from headrace.kafka.reset_policy import BY_DURATION, reset_ms
 from headrace.runtime import plugin_instances
 from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converters
 from headrace.runtime.tolerance import Tolerance, tolerance
@@ -100,10 +101,13 @@ def plan_sink_task(
 
 
 def _reset(policy: str) -> str:
-    reset = policy.strip().lower()
-    if reset not in RESETS:
-        raise ConfigError.invalid("auto.offset.reset", policy, f"it has to be one of {', '.join(RESETS)}")
-    return reset
+    policy = policy.strip()
+    if policy.startswith(BY_DURATION):
+        reset_ms(policy)
+    elif policy not in RESETS:
+        policies = ", ".join((*RESETS, "by_duration:PT1H30M"))
+        raise ConfigError.invalid("auto.offset.reset", policy, f"it has to be one of {policies}")
+    return policy
 
 
 def _number(name: str, consumer: Mapping[str, str], default: int) -> int:
