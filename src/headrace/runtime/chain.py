@@ -305,10 +305,8 @@ class FeedChain(TaskChain):
         if compiled.fails:
             letter = self.letter() | {"timestamp": "in_timestamp"}
             out = {name: _if_failed(letter[name], sql) for name, sql in out.items()}
-        failed = (
-            report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value")) if compiled.fails else "string(NULL)"
-        )
-        out |= {"failure": failed}
+        failed = report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value"), sink=self._steps.sink)
+        out |= {"failure": failed if compiled.fails else "string(NULL)"}
         if reads or compiled.request_columns:
             out["need"] = call("coalesce", *(["unread"] if reads else []), self._write_needs(compiled.request_columns))
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))

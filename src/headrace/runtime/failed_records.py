@@ -73,7 +73,8 @@ class FailedRecords:
         context: Any = frame.sparkSession.sparkContext
         self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
         self._count = context._jsc.sc().longAccumulator("headrace.failed")
-        self._report = report([quoted(column) for column in origin_columns(frame)], tolerance.messages)
+        origin, sink = [quoted(column) for column in origin_columns(frame)], "in_timestamp" in frame.columns
+        self._report = report(origin, tolerance.messages, sink=sink)
 
     def passes(self, *, stops: bool) -> Sql:
         """SQL: whether a record has not failed; failed ones are counted. stops: no later record of the Spark partition passes."""

@@ -34,7 +34,9 @@ class DeadLetters:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """all: failed records are skipped and the task continues; log, messages: they are logged, with key and value."""
+    """all: failed records are skipped and the task continues; log: they are logged; messages: with more of the record than where
+    it is (`report`).
+    """
 
     all: bool
     log: bool
@@ -60,14 +62,14 @@ class FailedRecord:
     message: str
     cause: str | None
     record: Mapping[str, str | None]
-    """Its key and value, if they may be logged."""
+    """What may be logged of it."""
 
     @classmethod
     def parse(cls, report: str) -> FailedRecord:
         """Parse the text of `report`."""
         fields = json.loads(report)
         failure = fields.pop("failure")
-        record = {part: fields.pop(part) for part in ("key", "value") if part in fields}
+        record = fields.pop("record", {})
         return cls(fields, failure["step"], failure["class"], failure.get("message") or "", failure.get("cause"), record)
 
     @property
@@ -111,18 +113,23 @@ def tolerance(settings: ConnectorSettings) -> Tolerance:
     return Tolerance(tolerates, settings.errors_log_enable, settings.errors_log_messages, letters, retry)
 
 
-def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:
+def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value"), *, sink: bool = False) -> Sql:
     """SQL of the report of a failed record, as JSON; NULL for other records.
 
-    origin: the frame's columns with the origin of a record; messages: key and value are logged as well; record: the columns that
-    have them.
+    origin: the frame's columns with the origin of a record; messages: more of it is logged: key and value, which are in the
+    columns `record`, of a sink's record only its timestamp, as by Kafka's LogReporter.
     """
-    parts = [x for column in origin for x in (lit(_part(column)), f"string({column})")]
-    struct = call("named_struct", *parts, lit("failure"), "failure")
+    members = {_part(column): f"string({column})" for column in origin} | {"failure": "failure"}
     if messages:
-        key, value = map(_readable, record)
-        struct = call("named_struct", *parts, lit("failure"), "failure", lit("key"), key, lit("value"), value)
-    return case([("(failure IS NOT NULL)", f"to_json({struct}, map('ignoreNullFields', 'false'))")])
+        key, value = record
+        members["record"] = _struct(
+            {"record_timestamp": "string(in_timestamp)"} if sink else {"key": _readable(key), "value": _readable(value)}
+        )
+    return case([("(failure IS NOT NULL)", f"to_json({_struct(members)}, map('ignoreNullFields', 'false'))")])
+
+
+def _struct(members: Mapping[str, Sql]) -> Sql:
+    return call("named_struct", *(x for name, sql in members.items() for x in (lit(name), sql)))
 
 
 def _part(column: Sql) -> str:

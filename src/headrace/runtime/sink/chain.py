@@ -85,10 +85,12 @@ class SinkChain(TaskChain):
         return frame.selectExpr(*(f"{sources.get(name, name)} AS {name}" for name in COLUMNS))
 
     def letters(self, transformed: DataFrame) -> DataFrame:
-        """All records as dead letters: columns of Spark's Kafka writer, the origin's, and `failure`."""
+        """All records as dead letters: columns of Spark's Kafka writer, the origin's, `in_timestamp` and `failure`."""
         letter = self.letter()
         letter |= {"headers": stamped(letter["headers"], "in_timestamp")}
-        return transformed.selectExpr(*(f"{letter[name]} AS {name}" for name in _LETTER), *self._origin, "failure")
+        return transformed.selectExpr(
+            *(f"{letter[name]} AS {name}" for name in _LETTER), *self._origin, "in_timestamp", "failure"
+        )
 
     def _report(self) -> str:
-        return report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value"))
+        return report(self._origin, self._steps.tolerance.messages, sink=True)
