@@ -21,7 +21,7 @@ def update(**records: int) -> Update:
     zero = {"partition": 0, "next": 0, "bytes": 0, "upstream": -1, "downstream": -1, "unbroken": 0, "age": [0] * 5}
     partitions = [{**zero, "topic": topic, "records": total, "latency": [0] * 5} for topic, total in records.items()]
     lists = dict.fromkeys(("counts", "topics", "needs", "failures", "written", "transactions"), ())
-    return read_update({"ended": False, "partitions": partitions, **lists})
+    return read_update({"ended": False, "unnamed": 0, "partitions": partitions, **lists})
 
 
 def test_a_topic_is_active_by_what_has_been_read_since_the_last_update() -> None:

@@ -34,7 +34,7 @@ def error(feed: Handle, **failure: Any) -> HeadraceError:
 
 def put(feed: Handle, **news: Any) -> None:
     nothing = {"ended": False, "partitions": [], "counts": [], "topics": [], "needs": [], "failures": [], "written": []}
-    feed.put(read_update({**nothing, "transactions": [], **news}))
+    feed.put(read_update({**nothing, "unnamed": 0, "transactions": [], **news}))
 
 
 def test_names_that_a_feed_had_resolved_are_an_outage_and_others_a_wrong_setting() -> None:

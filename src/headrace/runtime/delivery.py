@@ -155,11 +155,12 @@ class Delivery:
             with self._watch.over(self._written_to(topics, progress, routing.destination)):
                 left = self._write(counts.writing(placed), progress)
         finally:
-            self._recorder.record(counts.batch(failures.count if failures else 0, self._tolerance, letters_written=True))
-        failed = failures.logged() if failures else []
-        if failed and not self._tolerance.all:
-            self.commits.store(progress.before([record.origin for record in failed]), progress.summary)
-            raise failed[0].error()
+            failed, unnamed = (failures.count, failures.unnamed) if failures else (0, 0)
+            self._recorder.record(counts.batch(failed, self._tolerance, letters_written=True, unnamed=unnamed))
+        records = failures.logged() if failures else []
+        if records and not self._tolerance.all:
+            self.commits.store(progress.before([record.origin for record in records]), progress.summary)
+            raise records[0].error()
         self.commits.store(left, progress.summary)
         if self._exactly is not None:
             self._exactly.copy_offsets(progress.offsets)

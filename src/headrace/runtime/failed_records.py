@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -21,12 +21,17 @@ log = structlog.get_logger(__name__)
 _KIND = "record-failed"
 
 
-def log_failed(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
-    """Log failed records if the tolerance requires it, or if they are skipped without dead letters."""
+def log_failed(failed: Sequence[FailedRecord], tolerance: Tolerance, unnamed: int = 0) -> None:
+    """Log failed records if the tolerance requires it, or if they are skipped without dead letters.
+
+    unnamed: how many more failed with them; their number is logged, so that no loss is hidden.
+    """
     if tolerance.log or (tolerance.all and tolerance.dead_letters is None):
         for record in failed:
             error = f"{record.java_class}: {record.message}"
             log.error("record.failed", place=record.place, error=error, cause=record.cause, **record.record)
+        if unnamed:
+            log.error("record.failed.more", records=unnamed, last_named=failed[-1].place)
 
 
 def stop_at_failure(frame: DataFrame, report_of: Sql) -> DataFrame:
@@ -85,11 +90,16 @@ class FailedRecords:
         """How many records failed."""
         return self._count.value()
 
+    @property
+    def unnamed(self) -> int:
+        """How many of them have no report, and are not logged by themselves."""
+        return self.count - len(self._reports.value())
+
     def logged(self) -> list[FailedRecord]:
         """Log them (at most a hundred of each Spark partition), and return them in the order of their origin."""
         records = [FailedRecord.parse(text) for text in self._reports.value()]
         records.sort(key=lambda record: [_number(value) for value in record.origin.values()])
-        log_failed(records, self._tolerance)
+        log_failed(records, self._tolerance, self.unnamed)
         return records
 
 

@@ -222,7 +222,8 @@ class FeedRun:
         if update.partitions:
             self._needs.task.acknowledged(update.partitions)
         if update.failures:
-            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
+            failed = [FailedRecord.parse(report) for report in update.failures]
+            log_failed(failed, self._needs.tolerance, update.unnamed)
         letters = self._needs.tolerance.dead_letters
         for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
@@ -243,7 +244,7 @@ class FeedRun:
                 took_ms=took_ms,
                 failed=failed,
                 skipped=failed,
-                logged=failed if tolerance.log else 0,
+                logged=len(update.failures) if tolerance.log else 0,
                 letters=counts.letters - before.letters,
             )
             self._needs.recorder.record(batch)

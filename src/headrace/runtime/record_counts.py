@@ -40,10 +40,11 @@ class RecordCounts:
         self._written.reset()
         self._begun = time.monotonic()
 
-    def batch(self, failed: int, tolerance: Tolerance, letters_written: bool) -> Batch:
+    def batch(self, failed: int, tolerance: Tolerance, letters_written: bool, unnamed: int = 0) -> Batch:
         """The metrics event of the batch, once it is written or has failed.
 
-        failed: records that failed in the chain; letters_written: whether the written count includes dead letters.
+        failed: records that failed in the chain; letters_written: whether the written count includes dead letters; unnamed: how
+        many of the failed records are not logged by themselves.
         """
         letters = failed if tolerance.dead_letters and (tolerance.all or not letters_written) else 0
         return Batch(
@@ -52,6 +53,6 @@ class RecordCounts:
             took_ms=(time.monotonic() - self._begun) * 1000,
             failed=failed,
             skipped=failed if tolerance.all else 0,
-            logged=failed if tolerance.log else 0,
+            logged=failed - unnamed if tolerance.log else 0,
             letters=letters,
         )

@@ -184,7 +184,9 @@ class Update:
     needs: tuple[str, ...]
     """Unknown schemas (`headrace.runtime.chain.FeedChain`); their records wait for chains that know them (`replace`)."""
     failures: Sequence[str]
-    """Reports of skipped records, the first hundred since the last update."""
+    """Reports of skipped records, at most the first hundred of each report of a lane."""
+    unnamed: int
+    """How many more records were skipped."""
     written: frozenset[str]
     """Topics that have records of this feed since its last update."""
     transactions: Sequence[int]
@@ -232,6 +234,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
         topics=frozenset(news["topics"]),
         needs=tuple(news["needs"]),
         failures=news["failures"],
+        unnamed=news["unnamed"],
         written=frozenset(news["written"]),
         transactions=news["transactions"],
     )  # fmt: skip

@@ -130,9 +130,9 @@ class SinkDelivery:
 
     def _deliver(self, incoming: DataFrame, chain: SinkChain, covered: SinkBatchRange, read: int | None) -> None:
         """Deliver a batch whose schemas are known. read: the number of its records, None: those that the counters count."""
-        transformed, failures = chain.transformed(incoming), 0
+        transformed, failures, unnamed = chain.transformed(incoming), 0, 0
         if chain.fails and self._plan.tolerance.all:
-            failures = self._write_failed_as_letters(chain.letters(transformed))
+            failures, unnamed = self._write_failed_as_letters(chain.letters(transformed))
         batch = covered.batch(chain.counts.writing(chain.records(transformed)))
         try:
             self._retry(lambda: self._task.put(batch), covered)
@@ -142,7 +142,7 @@ class SinkDelivery:
             ended = self._error_to_raise(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
-            counted = chain.counts.batch(failures, self._plan.tolerance, letters_written=False)
+            counted = chain.counts.batch(failures, self._plan.tolerance, letters_written=False, unnamed=unnamed)
             self._ports.recorder.record(counted if read is None else replace(counted, read=read))
         self._record_active(incoming, covered)
         self._retry(lambda: self._commit(covered), covered)  # retries while the coordinator is unavailable, without limit
@@ -188,12 +188,15 @@ class SinkDelivery:
         ended.__cause__ = failure.as_error(error, "The sink could not write")
         return ended
 
-    def _write_failed_as_letters(self, letters: DataFrame) -> int:
-        """Write the failed records of a batch to the dead letter topic, and log them, as configured. Returns their number."""
+    def _write_failed_as_letters(self, letters: DataFrame) -> tuple[int, int]:
+        """Write the failed records of a batch to the dead letter topic, and log them, as configured.
+
+        Returns their number, and how many are not logged by themselves.
+        """
         failed = only_failures(letters, self._plan.tolerance)
         self._write_letters(failed.frame)
         failed.logged()
-        return failed.count
+        return failed.count, failed.unnamed
 
     def _report_last_record(self, record: FailedRecord, letters: DataFrame) -> None:
         """Log the record that fails the task, and write it as a dead letter, as Kafka does."""

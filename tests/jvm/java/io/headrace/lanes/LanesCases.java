@@ -158,6 +158,19 @@ final class LanesCases {
         equal(Closing.closed, List.of("without lock"));
     }
 
+    static void aReportNamesTheFirstHundredFailuresAndCountsTheOthers() throws Exception {
+        FeedSpec spec = Given.part(Given.chain(row -> row), null).spec;
+        ReportBuffer unreported = new ReportBuffer();
+        for (int i = 0; i < 103; i++) {
+            unreported.failed("record " + i);
+        }
+        Report first = unreported.report(spec, "RUNNING", null, List.of(), null);
+        equal(List.of(first.failures().size(), first.failures().get(99), first.unnamed()), List.of(100, "record 99", 3));
+        unreported.failed("a later one");
+        Report second = unreported.report(spec, "RUNNING", null, List.of(), null);
+        equal(List.of(second.failures(), second.unnamed()), List.of(List.of("a later one"), 0));
+    }
+
     /** Sees how the producer of dead letters is closed. */
     public static final class Closing implements ProducerInterceptor<byte[], byte[]> {
         static volatile FeedPart part;

@@ -63,6 +63,7 @@ final class FeedJson {
         node.set("topics", JSON.valueToTree(feed.topics));
         node.set("needs", JSON.valueToTree(feed.needs));
         node.set("failures", JSON.valueToTree(feed.failures));
+        node.put("unnamed", feed.unnamed);
         node.set("written", JSON.valueToTree(feed.written));
         node.set("transactions", JSON.valueToTree(feed.transactions));
         return node;

@@ -17,6 +17,7 @@ final class PlacedFeed {
     final Set<String> topics = new HashSet<>();
     final Set<String> needs = new LinkedHashSet<>(); // in the order of the records, in which schemas are registered
     final List<String> failures = new ArrayList<>();
+    int unnamed; // further failures
     final Set<String> written = new HashSet<>();
     final List<Integer> transactions = new ArrayList<>();
     final Map<TopicPartition, Report.OfPartition> partitions = new LinkedHashMap<>(); // that have changed
@@ -64,6 +65,7 @@ final class PlacedFeed {
         topics.addAll(report.topics());
         needs.addAll(report.needs());
         failures.addAll(report.failures());
+        unnamed += report.unnamed();
         written.addAll(report.written());
         transactions.addAll(report.transactions());
         part.state = report.state();
@@ -83,6 +85,7 @@ final class PlacedFeed {
         topics.clear();
         needs.clear();
         failures.clear();
+        unnamed = 0;
         written.clear();
         transactions.clear();
     }

@@ -13,12 +13,13 @@ import java.util.List;
  * @param topics topics that it needs before it can continue: they are not known to exist, or to have as many partitions
  * @param needs what its chains do not know of schemas, in the words of those chains
  * @param failures of records that were passed over, as the chain or Refusals reports them (JSON); the first hundred
+ * @param unnamed how many more were passed over
  * @param written topics that it has written to since its last report
  * @param transactions how many records each transaction had that was committed
  */
 record Report(
     long feed, int part, String state, Failure failure, List<OfPartition> partitions, Counts counts, List<String> topics,
-    List<String> needs, List<String> failures, List<String> written, List<Integer> transactions
+    List<String> needs, List<String> failures, int unnamed, List<String> written, List<Integer> transactions
 ) implements Serializable {
     /**
      * Of one partition.

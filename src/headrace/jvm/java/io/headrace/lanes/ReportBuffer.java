@@ -15,6 +15,7 @@ final class ReportBuffer {
     private final Set<String> topics = new LinkedHashSet<>(); // guarded by this, as is what follows
     private final Set<String> needs = new LinkedHashSet<>();
     private final List<String> failures = new ArrayList<>();
+    private int unnamed;
     private final List<Integer> transactions = new ArrayList<>();
 
     /** A record for this topic is acknowledged; returns whether it is the first. */
@@ -37,10 +38,12 @@ final class ReportBuffer {
         return needs.size();
     }
 
-    /** A record failed, and was passed over; a report has the first hundred. */
+    /** A record failed, and was passed over; a report has the first hundred, and the number of the others. */
     synchronized void failed(String report) {
         if (failures.size() < MOST_FAILURES) {
             failures.add(report);
+        } else {
+            unnamed++;
         }
     }
 
@@ -57,8 +60,10 @@ final class ReportBuffer {
     /** A report with all of it, which is forgotten. */
     synchronized Report report(FeedSpec spec, String state, Report.Failure failure, List<Report.OfPartition> partitions,
         Report.Counts counts) {
+        int others = unnamed;
+        unnamed = 0;
         return new Report(spec.feed(), spec.part(), state, failure, partitions, counts, taken(topics), taken(needs),
-            taken(failures), taken(written), taken(transactions));
+            taken(failures), others, taken(written), taken(transactions));
     }
 
     private static <T> List<T> taken(Collection<T> from) {
