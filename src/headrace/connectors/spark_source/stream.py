@@ -53,7 +53,11 @@ class SparkStreamTask(SourceTask):
 def connect_offset(text: str) -> SourceOffset:
     """An offset of Spark's, in JSON, as one of Connect's, which has plain values only."""
     offset = json.loads(text)
-    if isinstance(offset, dict) and offset and all(isinstance(v, str | int | float | bool) for v in offset.values()):
+    if (
+        isinstance(offset, dict)
+        and offset.keys() not in (set(), {_TEXT})
+        and all(isinstance(v, str | int | float | bool) for v in offset.values())
+    ):
         return offset
     return {_TEXT: text}
 
