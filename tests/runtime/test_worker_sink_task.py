@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from headrace.connectors.base import TaskContext
 from headrace.connectors.file_stream.sink import FileStreamSinkTask
-from headrace.errors import RetriableError
+from headrace.connectors.sink import SinkBatch, SinkTask
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
+from headrace.kafka.positions import StartPositions
 from headrace.runtime.metrics.registry import Metrics
 from headrace.runtime.sink.delivery import SinkBatchRange, SinkPorts
+from headrace.runtime.sink.partitions import AssignedPartitions
 from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
+from headrace.runtime.stream_mode import StreamMode
 from tests.runtime.test_sink_plan import plan
 
 
@@ -24,7 +29,7 @@ def test_a_dead_letter_topic_that_was_not_ensured_is_ensured_by_the_next_call() 
         raise RetriableError("Timed out while describing topics 'dlq'")
 
     unused, recorder = cast("Any", None), Metrics().task("c", 1, "sink")
-    ports = SinkPorts(unused, ensure, unused, unused, unused, recorder)
+    ports = SinkPorts(unused, ensure, unused, unused, unused, recorder, unused)
     config = {"topics": "a", "file": "f", "errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dlq"}
     work = WorkerSinkTask(plan(config), FileStreamSinkTask(TaskContext("c", 1)), unused, ports, unused)
     for _ in range(2):
@@ -49,3 +54,25 @@ def test_a_batch_that_comes_again_has_its_id_and_no_other_batch_has_it() -> None
         batch({p0: 0, p1: 50}, {p0: 100}, topic_id="2"),  # recreated
     ]
     assert len({first, *others}) == 5
+
+
+class _Batches(SinkTask):
+    def put(self, batch: SinkBatch) -> None:
+        raise AssertionError("there is no batch")
+
+
+def test_a_sink_that_takes_batches_says_so_once() -> None:
+    modes: list[StreamMode] = []
+    unused, recorder = cast("Any", None), Metrics().task("c", 1, "sink")
+
+    def no_session() -> Any:
+        raise ConnectError("There is no session")
+
+    assigned = AssignedPartitions((("a", 0),), {"a": 1}, False)
+    partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: StartPositions({("a", 0): 0}))
+    ports = SinkPorts(unused, unused, unused, unused, unused, recorder, modes.append)
+    work = WorkerSinkTask(plan({"topics": "a"}), _Batches(TaskContext("c", 1)), partitions, ports, no_session)
+    for _ in range(2):
+        with pytest.raises(ConnectError, match="There is no session"):
+            work.once()
+    assert modes == [StreamMode("microbatch", "the sink takes batches")]

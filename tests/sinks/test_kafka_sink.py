@@ -129,4 +129,4 @@ def test_a_chain_that_takes_many_records_at_once_is_written_in_batches(
     one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, **target, **doubled)
     one.await_offsets({(topic, 0): 1})
     assert [r.value for r in source.read(prefix + topic)] == [b'{"n": 4}']
-    assert [e["reason"] for e in events if e["event"] == "sink.micro-batches"]
+    assert [e["mode"] for e in events if e["event"] == "task.stream-mode"] == ["microbatch"]

@@ -267,6 +267,7 @@ class Worker:
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             are_available=partitions.are_available,
             recorder=new.recorder,
+            streams=new.events.streams,
         )
         return WorkerSinkTask(plan, task, partitions, ports, self.spark)
 

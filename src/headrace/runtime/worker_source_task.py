@@ -25,12 +25,12 @@ from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_plans import source_plans
 from headrace.runtime.feed_run import FeedRun
 from headrace.runtime.metrics import TaskRecorder
-from headrace.runtime.metrics.events import Lost, ModeChosen
+from headrace.runtime.metrics.events import Lost
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.query_run import QueryRun, QueryStart
 from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import routing
-from headrace.runtime.stream_mode import REAL_TIME, StreamMode
+from headrace.runtime.stream_mode import REAL_TIME, StreamMode, StreamModeReporter, batches_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,7 @@ class WorkerSourceTask:
         self._run: QueryRun | FeedRun | FeedBatches | None = None
         self._ended_feed_batches = 0  # `batches` of feeds that have ended
         self._batch_bytes: int | None = None  # `batch_bytes` of the last feed
-        self._mode: StreamMode | None = None  # that was reported last
+        self._mode = StreamModeReporter(needs.recorder, needs.streams, self._stopping)
         self._spark: SparkSession | None = None  # set once jobs of the task's thread are in the job group `_jobs`
         # The partitions of a polling task, and their stored offsets.
         self._last_stored: tuple[list[SourcePartition], StoredOffsets] | None = None
@@ -194,11 +194,11 @@ class WorkerSourceTask:
         self._needs.recorder.follow_positions(task.positions, task.silent_since_ms)
         run: FeedRun | FeedBatches
         if isinstance(plan, str):
-            self._report_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
+            self._mode.report(batches_for(plan))
             self._put_jobs_in_group(spark)
             run = FeedBatches(task, self._plan, self._delivery, source, self._stopping)
         else:
-            self._report_mode(REAL_TIME)
+            self._mode.report(REAL_TIME)
             needs = self._needs
             needs_of_run = FeedDependencies(
                 name=f"{self._plan.connector}-{self._plan.task}",
@@ -225,13 +225,6 @@ class WorkerSourceTask:
             if self._needs.exactly is not None:
                 self._needs.exactly.end()  # a fence is for one producer
         return 0.0
-
-    def _report_mode(self, mode: StreamMode) -> None:
-        if mode != self._mode and not self._stopping.is_set():
-            log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
-            self._needs.recorder.record(ModeChosen(mode.name, mode.reason))
-            self._needs.streams(mode)
-        self._mode = mode
 
     def _open(self, task: FeedTask, stored: StoredOffsets) -> FeedSource | None:
         try:

@@ -27,6 +27,7 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed, Retried
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.stream_mode import StreamMode
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import failure
 from headrace.spark.kafka import ORIGIN, write
@@ -54,6 +55,8 @@ class SinkPorts:
     """Whether these offset ranges are still in the log."""
     recorder: TaskRecorder
     """Records the metrics."""
+    streams: Callable[[StreamMode], None]
+    """Takes the stream mode."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from headrace.runtime.sink.delivery import SinkBatchRange, SinkDelivery, SinkPor
 from headrace.runtime.sink.feed import SinkFeed, commits, feed_ports, partition_counts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.stream_mode import REAL_TIME, StreamMode, StreamModeReporter, batches_for
 from headrace.runtime.tolerance import RecordError
 from headrace.spark.kafka import parse_offsets, read_stream, with_api_timeout
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+_BATCHES = StreamMode("microbatch", "the sink takes batches")
 _FIRST_CHECK_S, _MISSING_TOPICS_CHECK_S = 0.1, 5.0
 """Pauses between checks for missing topics: they double up to the latter while there is nothing to read."""
 
@@ -52,6 +54,7 @@ class WorkerSinkTask:
         self._delivery = SinkDelivery(plan, task, ports)
         self._writers: Writers | None = None
         self._commits = commits(plan, ports)
+        self._mode = StreamModeReporter(ports.recorder, ports.streams, self._stopping)
         self._run: QueryRun | FeedRun | None = None
         self._ended_feed_batches = 0  # `batches` of feeds that have ended
         self._missing_topics = Backoff(_FIRST_CHECK_S, _MISSING_TOPICS_CHECK_S)
@@ -115,6 +118,7 @@ class WorkerSinkTask:
         """Run a feed in a lane until the assignment changes; returns False if the sink, or its chain, needs batches."""
         target = self._task.lane_target()
         if target is None:
+            self._mode.report(_BATCHES)
             return False
         spark = self._spark()
         cluster, file = (target, None) if isinstance(target, KafkaTarget) else (None, target.path)
@@ -123,8 +127,9 @@ class WorkerSinkTask:
         plans = sink_plans(spark, plan, writers, cluster.written if cluster else {})
         first = plans.first()
         if isinstance(first, str):
-            log.info("sink.micro-batches", reason=f"the chain has {first}, which takes many records at once")
+            self._mode.report(batches_for(first))
             return False
+        self._mode.report(REAL_TIME)
         feed = SinkFeed(self._task, plan, self._partitions, share, start)
         counts = partition_counts(plan, cluster, share) if cluster else {}
         needs = FeedDependencies(
