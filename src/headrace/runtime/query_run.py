@@ -1,7 +1,8 @@
 """One run of a streaming query: from explicit offsets until it is stopped or fails.
 
 Spark writes the end offsets of a batch to the query's offset log before the batch runs; they are read from there, so that
-exactly the planned offsets are stored in Kafka. The checkpoint directory is temporary: new for every run and deleted after it.
+exactly the planned offsets are stored in Kafka. The checkpoint directory is temporary: new for every run and deleted after it;
+that of a process that was killed stays, and is used by nobody.
 """
 
 from __future__ import annotations
