@@ -61,18 +61,25 @@ class _Batches(SinkTask):
         raise AssertionError("there is no batch")
 
 
-def test_a_sink_that_takes_batches_says_so_once() -> None:
+@pytest.mark.parametrize(("config", "records"), [({}, "500000"), ({"consumer.override.max.poll.records": "7"}, "7")])
+def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_the_positions_that_it_looked_up(
+    config: dict[str, str], records: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     modes: list[StreamMode] = []
+    commits: list[object] = []
     unused, recorder = cast("Any", None), Metrics().task("c", 1, "sink")
 
-    def no_session() -> Any:
-        raise ConnectError("There is no session")
+    def read_stream(_spark: object, _consumer: object, _positions: object, options: dict[str, str]) -> Any:
+        raise ConnectError(f"reads at most {options['maxOffsetsPerTrigger']}")
 
-    assigned = AssignedPartitions((("a", 0),), {"a": 1}, False)
-    partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: StartPositions({("a", 0): 0}))
-    ports = SinkPorts(unused, unused, unused, unused, unused, recorder, modes.append)
-    work = WorkerSinkTask(plan({"topics": "a"}), _Batches(TaskContext("c", 1)), partitions, ports, no_session)
+    monkeypatch.setattr("headrace.runtime.sink.worker_sink_task.read_stream", read_stream)
+    assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False)
+    start = StartPositions({("a", 0): 5, ("a", 1): 8}, looked_up=(("a", 1),))
+    partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: start)
+    ports = SinkPorts(lambda *commit: commits.append(commit), unused, unused, unused, unused, recorder, modes.append)
+    work = WorkerSinkTask(plan({"topics": "a", **config}), _Batches(TaskContext("c", 1)), partitions, ports, lambda: unused)
     for _ in range(2):
-        with pytest.raises(ConnectError, match="There is no session"):
+        with pytest.raises(ConnectError, match=f"reads at most {records}$"):
             work.once()
     assert modes == [StreamMode("microbatch", "the sink takes batches")]
+    assert commits == [("connect-c", {("a", 1): 8})] * 2
