@@ -75,6 +75,16 @@ def test_the_lag_is_asked_for_through_one_client_and_no_consumer_stays(monkeypat
     assert len(closed) == 2
 
 
+def test_the_client_is_not_made_with_overrides_that_the_policy_refuses() -> None:
+    props = {"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": "o"}
+    override = {"topics": "t", "admin.override.bootstrap.servers": "127.0.0.1:2"}
+    client = SinkOffsets(StandaloneConfig(props), lambda: None)._client("a", override)  # type: ignore[arg-type]
+    assert (client["client.id"], client["bootstrap.servers"]) == ("connector-worker-adminclient-a", "127.0.0.1:2")
+    refusing = StandaloneConfig({**props, "connector.client.config.override.policy": "None"})
+    with pytest.raises(ConnectError, match="Client Config Overrides not allowed: The 'None' policy does not allow 'bootstrap"):
+        SinkOffsets(refusing, lambda: None).read("a", override)  # type: ignore[arg-type]
+
+
 def test_the_offsets_of_a_group_that_another_sink_consumes_in_are_left_alone() -> None:
     worker = StandaloneConfig({"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": "o"})
     shared_group = {"connector.class": "FileStreamSink", "topics": "t", "consumer.override.group.id": "mine"}

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from headrace.cluster.stores import WorkerStores, kafka_stores
-from headrace.errors import ConfigError, RetriableError
+from headrace.errors import ConfigError, ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.group_transactions import GroupMetadata
@@ -90,13 +90,18 @@ def test_a_worker_that_starts_again_finds_everything(props, open_stores, member)
 
 
 def test_offsets_in_an_own_topic_are_written_with_the_connectors_login_if_it_has_another(props, open_stores):
-    stores = open_stores(props).own_offsets
+    policy = "connector.client.config.override."
+    stores = open_stores({**props, f"{policy}policy": "Allowlist", f"{policy}allowlist": "sasl.mechanism"}).own_offsets
     own = {"name": "c", "offsets.storage.topic": props["group.id"] + "-own"}
     with pytest.raises(KafkaFailure):  # written by the worker, which is no member of the group
         stores.of(own).put("c", [({"p": 1}, {"o": 1})])
     other_login = stores.of({**own, "producer.override.sasl.mechanism": "PLAIN"})  # a broker without logins does not look at it
     other_login.put("c", [({"p": 1}, {"o": 2})])
     assert other_login.all("c") == [({"p": 1}, {"o": 2})]
+    refused = {"consumer.override.fetch.min.bytes": "2"}  # without a topic of its own, there is no such client
+    assert stores.of({"name": "c", **refused}).topic == props["offset.storage.topic"]
+    with pytest.raises(ConnectError, match="Client Config Overrides not allowed"):
+        stores.of({**own, **refused})
 
 
 def test_the_leader_writes_the_config_topic_in_transactions(props, open_stores):

@@ -1,7 +1,7 @@
 import pytest
 
 from headrace.connect_config import overrides
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, ConnectError
 
 KEYS = ("acks", "sasl.jaas.config", "security.protocol", "linger.ms")
 
@@ -30,6 +30,17 @@ def test_the_refusal_names_policy_and_setting():
 def test_an_unknown_policy_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="which name matches Nope, available classes are: All, None, Principal, Allowlist"):
         overrides.policy("Nope")
+
+
+def test_a_client_is_not_made_with_what_the_policy_refuses():
+    config = {"admin.override.bootstrap.servers": "away:9092", "admin.override.security.protocol": "SSL", "x": "y"}
+    assert overrides.permitted(config, "producer", overrides.policy("None")) == {}
+    assert len(overrides.permitted(config, "admin", overrides.policy("All"))) == 2
+    sentence = (
+        r"^Client Config Overrides not allowed: The 'Principal' policy does not allow 'bootstrap\.servers' to be \S+ in the"
+    )
+    with pytest.raises(ConnectError, match=sentence):
+        overrides.permitted(config, "admin", overrides.policy("Principal"))
 
 
 def test_values_are_read_as_the_client_would():

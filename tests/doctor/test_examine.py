@@ -130,16 +130,21 @@ def test_clusters_that_connectors_name_are_looked_at(props: Props) -> None:
 
 def test_a_connector_whose_secret_cannot_be_read_is_a_finding_and_the_next_one_is_looked_at(props: Props, tmp_path: Path) -> None:
     provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
-    worker = write(tmp_path / "w.properties", {**props, "config.providers": "file", "config.providers.file.class": provider})
+    refusing = {"connector.client.config.override.policy": "None"}
+    worker = write(
+        tmp_path / "w.properties", {**props, "config.providers": "file", "config.providers.file.class": provider, **refusing}
+    )
     of_no_file = {"name": "secretive", "source.bootstrap.servers": "${file:/nope:x}"}
     first = write(tmp_path / "secretive.properties", of_no_file)
     second = write(tmp_path / "plain.properties", {"name": "plain", "source.bootstrap.servers": "127.0.0.1:1"})
-    result = CliRunner().invoke(app, ["doctor", str(worker), str(first), str(second), "--json", "--timeout", "10"])
+    third = write(tmp_path / "refused.properties", {"name": "refused", "admin.override.bootstrap.servers": "127.0.0.1:1"})
+    result = CliRunner().invoke(app, ["doctor", *map(str, (worker, first, second, third)), "--json", "--timeout", "10"])
     assert result.exit_code == 1
     wrong = [f for f in json.loads(result.stdout)["findings"] if f["status"] == "wrong"]
     assert (wrong[0]["check"], wrong[0]["message"][:22]) == ("config", "connector secretive: C")
     assert "/nope" in wrong[0]["message"]
     assert wrong[1]["message"].startswith("127.0.0.1:1 of source.bootstrap.servers of connector plain")
+    assert wrong[-1]["message"].startswith("connector refused: Client Config Overrides not allowed: The 'None' policy")
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_kafka_connects_own_classes_run_what_is_all_in_java():
 def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_and_keep_the_order():
     overrides = {"producer.override.max.block.ms": "7", "producer.override.max.in.flight.requests.per.connection": "2"}
     for config, of_kafka in (({}, ("9223372036854775807", "1")), (overrides, ("7", "2"))):
-        whole = {"name": "c", "connector.class": "C", "topics": "t", **config}
+        whole = {"name": "c", "connector.class": "C", "topics": "t", "errors.deadletterqueue.topic.name": "d", **config}
         sink_plan = plan_sink_task(TaskContext("c", 0), SinkConnectorConfig(whole), {}, WORKER)
         of_source, of_sink = hosted(config), plan_hosted_sink(sink_plan, whole, WORKER)
         assert of_source is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.connect_config.common import SinkConnectorConfig
+from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
 from headrace.connectors.base import TaskContext
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.topic_info import TopicInfo
 from headrace.runtime.failed_records import failed_at
+from headrace.runtime.plan import plan_source_task
 from headrace.runtime.sink.partitions import share
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.standalone_config import StandaloneConfig
@@ -42,6 +43,29 @@ def test_a_connectors_consumer_settings_win_over_the_workers() -> None:
     assert plan({"topics": "a"}, {"consumer.max.poll.records": "7", "consumer.auto.offset.reset": "latest"}).batch_records == 7
     assert given.consumer["client.id"] == "connector-consumer-c-1"
     assert given.letter_producer["client.id"] == "connector-dlq-producer-c-1"
+    assert given.letter_admin["client.id"] == "connector-dlq-adminclient-c-1"
+
+
+def test_overrides_that_the_policy_refuses_end_a_task_whose_clients_they_are() -> None:
+    refusing, letters = {"connector.client.config.override.policy": "None"}, {"errors.deadletterqueue.topic.name": "d"}
+    for name, needed in (("consumer.override.max.poll.records", {}), ("producer.override.acks", letters),
+                         ("admin.override.retries", letters)):  # fmt: skip
+        override = {"topics": "a", name: "1", **needed}
+        assert plan(override).group == "connect-c"
+        with pytest.raises(ConnectError, match="Client Config Overrides not allowed"):
+            plan(override, refusing)
+    assert plan({"topics": "a", "producer.override.acks": "1"}, refusing).letter_producer.get("acks") != "1"
+
+
+def test_a_source_task_is_refused_an_override_of_its_admin_client() -> None:
+    worker, config = (
+        StandaloneConfig({**WORKER, "connector.client.config.override.policy": "None"}),
+        {"name": "c", "connector.class": "C"},
+    )
+    assert plan_source_task("c", 1, SourceConnectorConfig(config), {}, worker).admin["client.id"] == "connector-adminclient-c-1"
+    settings = SourceConnectorConfig({**config, "admin.override.bootstrap.servers": "away:9092"})
+    with pytest.raises(ConnectError, match="Client Config Overrides not allowed"):
+        plan_source_task("c", 1, settings, {}, worker)
 
 
 @pytest.mark.parametrize("policy", ["latest", "none", "by_duration:PT1H"])

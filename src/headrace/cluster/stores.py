@@ -177,23 +177,25 @@ def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupT
     """The connector's own offset topic, if it has one, on the cluster that the connector writes to."""
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
-    clients = {kind: client_settings(client_id, kind, connector, worker) for kind in ("producer", "consumer", "admin")}
+    producer = client_settings(client_id, "producer", connector, worker)
     internal = worker.internal_client_props()
-    same_cluster = servers(clients["producer"]) == servers(internal)
+    same_cluster = servers(producer) == servers(internal)
     # Else the worker's own writer may lack the rights on the topic: offsets are written as the connector, as in Kafka Connect.
-    fenced = writes if same_connection(clients["producer"], internal) else None
+    fenced = writes if same_connection(producer, internal) else None
     if name == worker.offset_topic and (same_cluster or not worker.exactly_once_enabled):
         return None
+    consumer, admin_client = (client_settings(client_id, kind, connector, worker) for kind in ("consumer", "admin"))
 
     def make() -> KafkaOffsetStore:
-        admin = Admin(clients["admin"])
+        admin = Admin(admin_client)
         topic = replace(offset_topic(worker), name=name, setting=OWN_TOPIC)
         ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
-        writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
-        reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
+        writing = {**producer, "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
+        reading = {**consumer, "isolation.level": "read_committed", "group.id": worker.group_id}
         return KafkaOffsetStore(lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), fenced, name)
 
-    return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make
+    clients = (producer, consumer, admin_client)
+    return (name, *(f"{key}={value}" for client in clients for key, value in sorted(client.items()))), make
 
 
 def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:

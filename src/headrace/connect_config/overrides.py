@@ -8,8 +8,9 @@ from typing import Any
 from headrace.config import ConfigValue
 from headrace.config.client_options import client_definition
 from headrace.config.prefixes import under
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.client_settings import OVERRIDE_PREFIXES
+from headrace.kafka.client_settings import overrides as overrides_of
 
 _PRINCIPAL = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
 _SUFFIX = "ConnectorClientConfigOverridePolicy"
@@ -42,6 +43,19 @@ def policy(name: str, allowlist: Sequence[str] = ()) -> Policy:
         return f"The '{short}' policy does not allow '{key}' to be overridden in the connector configuration."
 
     return refuse
+
+
+def permitted(props: Mapping[str, Any], client: str, refuse: Policy) -> dict[str, str]:
+    """The overrides of one client, to make it with. Raises ConnectError if the policy refuses one of them.
+
+    A validation does not see all of them: the policy may have changed since, and it asks about the clients only that Kafka
+    Connect makes.
+    """
+    overrides = overrides_of(props, client)
+    refusals = [why for why in map(refuse, overrides) if why]
+    if refusals:
+        raise ConnectError(f"Client Config Overrides not allowed: {' '.join(refusals)}")
+    return overrides
 
 
 def validate(props: Mapping[str, Any], client: str, refuse: Policy) -> list[ConfigValue]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from headrace.config.prefixes import under
 from headrace.doctor import clusters, machine, worker_file
 from headrace.doctor.finding import Finding, Severity, wrong
-from headrace.errors import HeadraceError
-from headrace.kafka.client_settings import OVERRIDE_PREFIXES, overrides
+from headrace.errors import ConnectError, HeadraceError
+from headrace.kafka.client_settings import OVERRIDE_PREFIXES
+from headrace.runtime import plan
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.worker_config import WorkerConfig
 
 _SERVERS, _KAFKA = "bootstrap.servers", "kafka."
+_POLICY = "connector.client.config.override.policy"
 
 
 def examine(
@@ -60,18 +62,24 @@ def _clusters_of(name: str, connector: Mapping[str, str], worker: WorkerConfig, 
             continue
         setting = f"{key} of connector {name}"
         yield from clusters.reachable(connector[key], setting)
-        yield clusters.login(client_settings(connector, key.removesuffix(_SERVERS), worker), setting, timeout_s)[1]
+        try:
+            client = client_settings(connector, key.removesuffix(_SERVERS), worker)
+        except ConnectError as error:
+            yield wrong("config", f"connector {name}: {error.message.rstrip('.')}", f"remove it, or change {_POLICY}")
+            continue
+        yield clusters.login(client, setting, timeout_s)[1]
 
 
 def client_settings(connector: Mapping[str, str], prefix: str, worker: WorkerConfig) -> dict[str, str]:
     """The settings of the client whose servers are under this prefix of a connector's configuration.
 
     An override changes a client of the worker. Debezium has the servers under `schema.history.internal.kafka.`, and what
-    the clients need to log in beside it, under `schema.history.internal.producer.` and `.consumer.`.
+    the clients need to log in beside it, under `schema.history.internal.producer.` and `.consumer.`. Raises ConnectError for an
+    override that the worker's policy refuses.
     """
     for kind, override in OVERRIDE_PREFIXES.items():
         if prefix == override:
-            return worker.client_props(kind) | overrides(connector, kind)
+            return plan.client_settings("headrace-doctor", kind, connector, worker)
     beside = prefix.removesuffix(_KAFKA)
     near = under(connector, f"{beside}consumer.", f"{beside}producer.") if prefix.endswith(f".{_KAFKA}") else {}
     return near | under(connector, prefix)

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.config.prefixes import under
+from headrace.connect_config import overrides
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connect_config.packaged import location_of_connector
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, Used, load, load_header
 from headrace.errors import ConfigError
-from headrace.kafka.client_settings import overrides
 from headrace.runtime import plugin_instances
 from headrace.runtime.data_loss_log import DataLossTopic, loss_topic
 from headrace.runtime.tolerance import Tolerance, tolerance
@@ -66,7 +66,8 @@ class TaskPlan:
 def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, props: Props, worker: WorkerConfig) -> TaskPlan:
     """The plan of a source task.
 
-    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, if one is invalid.
+    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, if one is invalid, and ConnectError as
+    `client_settings` does.
     """
     config: Props = settings.originals
     clients = client_settings(f"{_PRODUCER_ID}{name}-{task}", "producer", config, worker)
@@ -94,8 +95,12 @@ def is_default_client_id(client_id: str) -> bool:
 
 
 def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConfig) -> dict[str, str]:
-    """Settings of a client, "producer", "consumer" or "admin", of the worker's cluster for one connector."""
-    return {"client.id": client_id} | worker.client_props(kind) | overrides(config, kind)
+    """Settings of a client, "producer", "consumer" or "admin", of the worker's cluster for one connector.
+
+    Raises ConnectError if the worker's policy refuses one of the connector's overrides.
+    """
+    refuse = overrides.policy(worker.override_policy, worker.override_allowlist)
+    return {"client.id": client_id} | worker.client_props(kind) | overrides.permitted(config, kind, refuse)
 
 
 def converters(config: Props, worker: WorkerConfig, used: Used | None = None) -> Converters:

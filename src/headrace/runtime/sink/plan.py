@@ -73,10 +73,12 @@ def plan_sink_task(
     """The plan of a sink task.
 
     settings: the connector's; props: the task's; used: returns the class to use for a converter that is named. Raises
-    ConfigError, in Kafka's words, if a setting is invalid.
+    ConfigError, in Kafka's words, if a setting is invalid, and ConnectError as `client_settings` does.
     """
     config: Props = settings.originals
     name, task = context.connector, context.task
+    failures = tolerance(settings)
+    letters: Props = config if failures.dead_letters else {}  # else Kafka Connect makes no such clients: nothing is refused
     consumer = {"auto.offset.reset": "earliest"} | client_settings(f"{CONSUMER_ID}{name}-{task}", "consumer", config, worker)
     plan = SinkPlan(
         connector=name,
@@ -87,14 +89,14 @@ def plan_sink_task(
         consumes=settings.consumes,
         group=group_of(name, config),
         consumer=consumer,
-        letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", config, worker),
-        letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", config, worker),
+        letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", letters, worker),
+        letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", letters, worker),
         reset=_reset(consumer["auto.offset.reset"]),
         check_interval_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
         batch_records=_number("max.poll.records", consumer, 0) or None,
         converters=converters(config, worker, used),
         stages=tuple(stages(config)),
-        tolerance=tolerance(settings),
+        tolerance=failures,
     )
     plugin_instances.assign_owner(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
     return plan
