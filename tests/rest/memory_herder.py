@@ -194,7 +194,7 @@ class MemoryHerder:
         self.changes.pop(name, None)
         return "The offsets for this connector have been reset successfully"
 
-    def validate(self, plugin: str, config: Config) -> Json:
+    def validate(self, plugin: str, config: Config, *, look_up: bool) -> Json:
         self._check(config)
         return {"name": config["connector.class"], "error_count": 0, "groups": [], "configs": []}
 

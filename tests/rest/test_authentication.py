@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.cluster.herder import Herder
+from headrace.connect_config import validation
 from headrace.errors import ConfigError
 from headrace.rest import RestServer, passwords, period_limit
 from headrace.rest.authentication import BoundedLog, credentials
@@ -46,10 +47,18 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"rest.authentication": "basic", "rest.authentication.users.file": str(file)}
 
 
+class ValidatingHerder(MemoryHerder):
+    """Validates as the real one does, with a config provider."""
+
+    def validate(self, plugin: str, config: dict[str, str | None], *, look_up: bool) -> dict[str, Any]:
+        environment = {"config.providers": "env", "config.providers.env.class": "EnvVarConfigProvider"}
+        return validation.validate(plugin, config, worker_config(environment), look_up=look_up)
+
+
 @pytest.fixture(scope="module")
 def ask(users: dict[str, str]) -> Iterator[As]:
     """A server that knows them, for all tests, over a connector `c`."""
-    herder: Any = MemoryHerder()
+    herder: Any = ValidatingHerder()
     herder.create("c", dict(CONFIG))
     server = RestServer(herder, worker_config(users))
     server.start()
@@ -134,6 +143,15 @@ def test_each_request_needs_its_role(method: str, path: str, body: object, lowes
             assert (answer.status, answer.message) == (403, f"This needs the role {lowest}; {name} has {role}.")
         else:
             assert answer.status not in (401, 403), answer.text
+
+
+def test_only_an_admin_learns_by_errors_what_a_config_provider_says(ask: As, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_TEST", "hunter")
+    sink = {"connector.class": "FileStreamSink", "name": "s", "topics.regex": "hu.*"}
+    config = {**sink, "errors.deadletterqueue.topic.name": "${env:SECRET_OF_THE_TEST}"}
+    path = "/connector-plugins/FileStreamSink/config/validate"
+    found = {who: ask(who, "PUT", path, config).json["error_count"] for who in ("rita:atir", "olaf:falo", "anna:anna")}
+    assert found == {"rita:atir": 0, "olaf:falo": 0, "anna:anna": 1}
 
 
 def test_refusals_are_logged_with_name_and_address_and_not_without_end(

@@ -74,8 +74,8 @@ class KnowingHerder(MemoryHerder):
     def plugin_config(self, plugin: type[Any]) -> list[dict[str, Any]]:
         return validation.plugin_definitions(plugin)
 
-    def validate(self, plugin: str, config: dict[str, str | None]) -> dict[str, Any]:
-        return validation.validate(plugin, config, worker_config())
+    def validate(self, plugin: str, config: dict[str, str | None], *, look_up: bool) -> dict[str, Any]:
+        return validation.validate(plugin, config, worker_config(), look_up=look_up)
 
 
 class Page:

@@ -173,9 +173,9 @@ class Herder:
         configs = self._stores.config.snapshot().task_configs(name)
         return [{"id": {"connector": name, "task": n}, "config": dict(c)} for n, c in enumerate(configs)]
 
-    def validate(self, plugin: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of `PUT /connector-plugins/{plugin}/config/validate`."""
-        return validation.validate(plugin, config, self.config)
+    def validate(self, plugin: str, config: Mapping[str, Any], *, look_up: bool) -> dict[str, Any]:
+        """The body of `PUT /connector-plugins/{plugin}/config/validate`; look_up: as of `validation.validate`."""
+        return validation.validate(plugin, config, self.config, look_up=look_up)
 
     def plugin_config(self, plugin: type[Any]) -> list[dict[str, Any]]:
         """The body of `GET /connector-plugins/{plugin}/config`."""

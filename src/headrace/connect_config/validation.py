@@ -38,19 +38,20 @@ _MOST_REFUSED = 1000
 _ABSTRACT = {f"org.apache.kafka.connect.{name}Connector" for name in ("connector.", "source.Source", "sink.Sink")}
 
 
-def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[str, Any]:
+def validate(plugin: str | None, props: Props, worker: WorkerSettings, *, look_up: bool = True) -> dict[str, Any]:
     """The body of PUT /connector-plugins/{plugin}/config/validate.
 
-    plugin: the name in the path, None for no comparison with it; props: the configuration, texts or None. Raises
-    BadRequestError if path and configuration name different connectors, ConnectError (500, as Kafka Connect answers)
-    if no connector can be found or a client setting cannot be read.
+    plugin: the name in the path, None for no comparison with it; props: the configuration, texts or None; look_up: whether the
+    values of config providers are checked, or the placeholders as they stand: errors tell about a value.
+    Raises BadRequestError if path and configuration name different connectors, ConnectError (500, as Kafka Connect answers) if
+    no connector can be found or a client setting cannot be read.
     """
     included = props.get(CLASS)
     if plugin is not None and included is not None and not _pruned(included).endswith(_pruned(plugin)):
         raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
     try:
         with concealed():
-            config = worker.resolver.resolve(props)
+            config = worker.resolver.resolve(props) if look_up else Resolved(props, props)
             report = _whole_report(config, worker)
             _new_topics(report, config.props, worker)
             report.conceal(config)

@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Any
 
 from fastapi import Query
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace import KAFKA_VERSION, plugins
@@ -15,7 +16,9 @@ from headrace.connect_config.versions import VersionRange, version_range, with_v
 from headrace.errors import BadRequestError, ConfigError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import body, responses
+from headrace.rest.caller import caller_of
 from headrace.rest.resource import JsonBody, Resource, TrueByDefault
+from headrace.rest.roles import Role
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
 OTHER_KINDS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
@@ -54,12 +57,13 @@ def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Re
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])
-def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
+def validate_config(herder: Herder, plugin: str, request: Request, entity: JsonBody) -> Response:
     """Check a configuration: each option with its definition, value, recommended values and errors; changes nothing."""
+    is_admin = caller_of(request.scope).role >= Role.ADMIN  # others could ask by errors what a config provider's value is
     config = body.texts(entity, "the configuration")
     if config is None:
         raise ConnectError("The request has no body; expected a connector's configuration.")
-    return responses.ok(herder.validate(plugin, config))
+    return responses.ok(herder.validate(plugin, config, look_up=is_admin))
 
 
 def _find(name: str, requested: VersionRange | None) -> Any:
