@@ -29,20 +29,26 @@ class RunningConnector:
         """The task configurations, with `task.class` as Kafka Connect stores it.
 
         Values of config providers are placeholders again, as they are stored and shown.
-        Raises TooManyTasksError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
+        Raises TooManyTasksError as `check_tasks_max` does.
         """
-        maximum = self.settings.tasks_max
-        configs: list[dict[str, Any]] = self.instance.task_configs(maximum)
-        if len(configs) > maximum:
-            text = (
-                f"The connector {self.settings.name} has generated {len(configs)} tasks, which is greater than {maximum}, "
-                "the maximum number of tasks it is configured to create. "
-            )
-            if self.settings.tasks_max_enforce:
-                raise TooManyTasksError(
-                    text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
-                    "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in "
-                    "a future release of Kafka Connect."
-                )
-            log.warning("connector.too-many-tasks", made=len(configs), maximum=maximum)
+        configs: list[dict[str, Any]] = self.instance.task_configs(self.settings.tasks_max)
+        check_tasks_max(self.settings, len(configs))
         return [{**self.config.restore(props), "task.class": self.task_class} for props in configs]
+
+
+def check_tasks_max(settings: ConnectorSettings, count: int) -> None:
+    """Raise TooManyTasksError (KIP-1004) if a connector has more tasks than `tasks.max`; warn if `tasks.max.enforce` is off."""
+    maximum = settings.tasks_max
+    if count <= maximum:
+        return
+    text = (
+        f"The connector {settings.name} has generated {count} tasks, which is greater than {maximum}, "
+        "the maximum number of tasks it is configured to create. "
+    )
+    if settings.tasks_max_enforce:
+        raise TooManyTasksError(
+            text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
+            "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in "
+            "a future release of Kafka Connect."
+        )
+    log.warning("connector.too-many-tasks", made=count, maximum=maximum)

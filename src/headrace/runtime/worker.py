@@ -45,7 +45,7 @@ from headrace.runtime.hosted import converters_of, plan_hosted, plan_hosted_sink
 from headrace.runtime.hosted_work import HostedWork
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
-from headrace.runtime.running_connector import RunningConnector
+from headrace.runtime.running_connector import RunningConnector, check_tasks_max
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
@@ -152,13 +152,14 @@ class Worker:
         return RunningConnector(instance, cls.version, instance.task_class_name, config, settings)
 
     def start_task(self, who: TaskNumber, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
-        """Create and start a task on its own thread. Raises a HeadraceError if its plan is invalid.
+        """Create and start a task on its own thread. Raises a HeadraceError if its plan is invalid, or there are too many.
 
         config, props: of the connector and of the task, with placeholders, which are resolved here.
         """
         config, props = self.config.resolver.resolve(config).props, self.config.resolver.resolve(props).props
         cls = connector_class(config)
         settings = connector_settings(config, cls.plugin_kind)
+        check_tasks_max(settings, who.tasks)  # stored ones may be of another `tasks.max`
         context = TaskContext(
             who.connector,
             who.task,
