@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -18,6 +18,7 @@ from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets
 from headrace.runtime.standalone_config import StandaloneConfig
+from tests.clusters import Cluster
 
 CONVERTERS = {f"{part}.converter": "org.apache.kafka.connect.storage.StringConverter" for part in ("key", "value")}
 GOOD = {"kafka_topic": "t", "kafka_partition": 0}
@@ -83,6 +84,19 @@ def test_the_client_is_not_made_with_overrides_that_the_policy_refuses() -> None
     refusing = StandaloneConfig({**props, "connector.client.config.override.policy": "None"})
     with pytest.raises(ConnectError, match="Client Config Overrides not allowed: The 'None' policy does not allow 'bootstrap"):
         SinkOffsets(refusing, lambda: None).read("a", override)  # type: ignore[arg-type]
+
+
+def test_a_group_with_members_is_refused_in_kafkas_words(destination: Cluster, topic_name: Callable[[], str]) -> None:
+    name = topic_name()
+    destination.create(name)
+    worker = StandaloneConfig({"bootstrap.servers": destination.bootstrap, **CONVERTERS, "offset.storage.file.filename": "o"})
+    offsets, config = SinkOffsets(worker, lambda: None), {"connector.class": "FileStreamSink", "topics": name}  # type: ignore[arg-type]
+    sentence = f"Failed to {{}} consumer group offsets for connector {name} either because its tasks haven't stopped"
+    with destination.member(f"connect-{name}", name):
+        with pytest.raises(ConnectError, match=sentence.format("alter")):
+            offsets.alter(name, config, [({"kafka_topic": name, "kafka_partition": 0}, {"kafka_offset": 0})])
+        with pytest.raises(ConnectError, match=sentence.format("reset")):
+            offsets.reset(name, config)
 
 
 def test_the_offsets_of_a_group_that_another_sink_consumes_in_are_left_alone() -> None:

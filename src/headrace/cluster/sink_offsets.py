@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
 _MAX_CLIENTS = 8
+_HAS_MEMBERS = ("UNKNOWN_MEMBER_ID", "GROUP_SUBSCRIBED_TO_TOPIC", "NON_EMPTY_GROUP")
+"""How a coordinator refuses to commit, to remove single offsets, and to delete a group that has members."""
 
 
 class SinkOffsets:
@@ -65,6 +67,8 @@ class SinkOffsets:
         try:
             self._write(name, config, offsets)
         except KafkaFailure as e:
+            if e.code in _HAS_MEMBERS:
+                raise in_use("alter", name, "sink") from e
             raise ConnectError(f"Failed to alter consumer group offsets for connector {name}") from e
         return done_message("altered", managed)
 
@@ -80,6 +84,8 @@ class SinkOffsets:
         try:
             admin.delete_group(group)
         except KafkaFailure as e:
+            if e.code in _HAS_MEMBERS:
+                raise in_use("reset", name, "sink") from e
             raise ConnectError(f"Failed to reset consumer group offsets for sink connector {name}") from e
         return done_message("reset", managed)
 
