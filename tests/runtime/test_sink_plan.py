@@ -32,9 +32,10 @@ def topic(name: str, partitions: int) -> TopicInfo:
     return TopicInfo(name, dict.fromkeys(range(partitions), 1), False, 1, "id")
 
 
-def test_the_group_is_named_after_the_connector_unless_it_names_another() -> None:
+def test_the_group_is_named_after_the_connector_unless_it_or_the_worker_names_another() -> None:
     assert plan({"topics": "a, b"}).group == "connect-c"
-    assert plan({"topics": "a", "consumer.override.group.id": "mine"}).group == "mine"
+    assert plan({"topics": "a"}, {"consumer.group.id": "all"}).group == "all"
+    assert plan({"topics": "a", "consumer.override.group.id": "mine"}, {"consumer.group.id": "all"}).group == "mine"
 
 
 def test_a_connectors_consumer_settings_win_over_the_workers() -> None:

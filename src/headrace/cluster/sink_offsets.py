@@ -75,7 +75,7 @@ class SinkOffsets:
     def reset(self, name: str, config: Config) -> str:
         """Delete the consumer group; returns the message. Raises ConnectError."""
         self._require_unused_group("reset", name, config)
-        admin, group = self._admin(name, config), group_of(name, config)
+        admin, group = self._admin(name, config), group_of(name, config, self._worker)
         try:
             committed = admin.committed(group)
         except KafkaFailure as e:
@@ -94,11 +94,12 @@ class SinkOffsets:
 
         Raises ConnectError in the words that Kafka Connect has for a group with members.
         """
-        state, group = self._cluster(), group_of(name, config)
+        state, group = self._cluster(), group_of(name, config, self._worker)
         for other, other_config in state.connectors.items():
             if other == name or state.target_state(other) is TargetState.STOPPED or not state.task_configs(other):
                 continue
-            if connector_type(other_config) == "sink" and group_of(other, self._resolved(other_config)) == group:
+            its_group = group_of(other, self._resolved(other_config), self._worker)
+            if connector_type(other_config) == "sink" and its_group == group:
                 raise in_use(action, name, "sink")
 
     def _resolved(self, config: Config) -> Config:
@@ -108,7 +109,7 @@ class SinkOffsets:
             return config
 
     def _committed(self, name: str, config: Config) -> tuple[Admin, dict[Partition, int]]:
-        admin, group = shared(self._client(name, config)), group_of(name, config)
+        admin, group = shared(self._client(name, config)), group_of(name, config, self._worker)
         self._recent_clients = [admin, *(client for client in self._recent_clients if client is not admin)][:_MAX_CLIENTS]
         try:
             return admin, admin.committed(group, ANSWER_TIMEOUT_S)
@@ -127,7 +128,7 @@ class SinkOffsets:
         return connector_class(config).alter_offsets(config, offsets)
 
     def _write(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> None:
-        admin, group = self._admin(name, config), group_of(name, config)
+        admin, group = self._admin(name, config), group_of(name, config, self._worker)
         topics = {topic: admin.describe(topic) for topic, _ in offsets}
         for topic, partition in offsets:
             info = topics[topic]

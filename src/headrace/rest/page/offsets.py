@@ -35,7 +35,8 @@ def show(call: Call) -> Response:
     except HeadraceError as error:
         current, sentence = [], sentence_of(error)
     stopped, info = _state(call, name) == "STOPPED", call.herder.info(name)
-    group = group_of(name, {key: value or "" for key, value in info.config.items()}) if info.type == "sink" else None
+    config = {key: value or "" for key, value in info.config.items()}
+    group = group_of(name, config, call.herder.config) if info.type == "sink" else None
     return call.page(
         "offsets.html", name=name, found=current, sentence=sentence, stopped=stopped, edit=_lines(current), group=group
     )

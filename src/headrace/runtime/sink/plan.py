@@ -62,9 +62,9 @@ class SinkPlan:
         return [self.converters.key, self.converters.value, self.converters.header]
 
 
-def group_of(name: str, config: Mapping[str, str]) -> str:
+def group_of(name: str, config: Mapping[str, str], worker: WorkerConfig) -> str:
     """The consumer group of a sink connector."""
-    return config.get(GROUP_OVERRIDE) or f"connect-{name}"
+    return config.get(GROUP_OVERRIDE) or worker.client_props("consumer").get("group.id") or f"connect-{name}"
 
 
 def plan_sink_task(
@@ -87,7 +87,7 @@ def plan_sink_task(
         props=props,
         topics=tuple(settings.topics) or None,
         consumes=settings.consumes,
-        group=group_of(name, config),
+        group=group_of(name, config, worker),
         consumer=consumer,
         letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", letters, worker),
         letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", letters, worker),
