@@ -279,6 +279,8 @@ class TestSinks:
 
     def test_the_dead_letter_queue_is_not_consumed(self, worker):
         dlq = {"errors.deadletterqueue.topic.name": " t "}
+        listed = errors_of("topics", DRAIN | dlq | {"topics": "s,, t,t"}, worker())
+        assert any("('topics=[s, t]')" in sentence for sentence in listed)
         assert validation.errors(DRAIN | {"topics": "s,t"} | dlq, worker()) == [
             "The DLQ topic 't' may not be included in the list of topics ('topics=[s, t]') consumed by the connector"
         ]

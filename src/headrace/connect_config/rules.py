@@ -68,9 +68,10 @@ def sink_topics(values: Values, props: Props) -> None:
         both = "topics and topics.regex are mutually exclusive options, but both are set."
         for key in (TOPICS, TOPICS_REGEX):
             values[key].errors.append(both if topics else "Must configure one of topics or topics.regex")
-    if dlq and dlq in parse_list(topics):
+    names = list(dict.fromkeys(filter(None, parse_list(topics))))
+    if dlq and dlq in names:
         values[TOPICS].errors.append(
-            f"The DLQ topic '{dlq}' may not be included in the list of topics ('topics={java_text(parse_list(topics))}') "
+            f"The DLQ topic '{dlq}' may not be included in the list of topics ('topics={java_text(names)}') "
             "consumed by the connector"
         )
     if dlq and regex and _matches(regex, dlq):
