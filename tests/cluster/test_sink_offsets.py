@@ -27,6 +27,8 @@ GOOD = {"kafka_topic": "t", "kafka_partition": 0}
 def test_numbers_may_be_texts() -> None:
     changes = [({"kafka_topic": "t", "kafka_partition": "1"}, {"kafka_offset": "7"}), (GOOD, None)]
     assert parse(changes) == {("t", 1): 7, ("t", 0): None}
+    for text, number in (("+05", 5), ("-9223372036854775808", -(2**63)), ("0" * 5000 + "7", 7)):
+        assert parse([(GOOD, {"kafka_offset": text})]) == {("t", 0): number}
 
 
 @pytest.mark.parametrize(("partition", "offset", "sentence"), [
@@ -40,6 +42,8 @@ def test_numbers_may_be_texts() -> None:
     (GOOD, {"kafka_offset": 1.5}, "offset value in the provided offsets: '1.5'"),
     ({"kafka_topic": "t", "kafka_partition": 2**31}, None, "partition value in the provided offsets: '2147483648'"),
     (GOOD, {"kafka_offset": 2**63}, "offset value in the provided offsets: '9223372036854775808'"),
+    (GOOD, {"kafka_offset": "9" * 4301}, "offset value in the provided offsets: '9999"),
+    (GOOD, {"kafka_offset": "+-1"}, r"offset value in the provided offsets: '\+-1'"),
     (GOOD, {"kafka_offset": True}, "offset value in the provided offsets: 'true'"),
     (GOOD, {"kafka_offset": {"a": [1, None]}}, r"offset value in the provided offsets: '{a=\[1, null\]}'"),
     (GOOD, {"kafka_offset": 1e20}, "offset value in the provided offsets: '1.0E20'"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from headrace.cluster.records import TargetState
 from headrace.cluster.rest_bodies import connector_type
 from headrace.cluster.state import ClusterState
 from headrace.config import java_text
+from headrace.config.whole_number import whole_number
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConfigError, ConnectError
@@ -175,8 +175,11 @@ def _offset(offset: Any) -> int | None:
 
 def _integer(value: Any, field: str, title: str, bits: int) -> int:
     text = java_text(value)
-    if re.fullmatch(r"[+-]?[0-9]+", text) and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):  # as Java parses them
-        return int(text)
+    is_negative = text.startswith("-")  # as Java parses them
+    most = 2 ** (bits - 1) - (0 if is_negative else 1)
+    number = whole_number(text[is_negative or text.startswith("+") :], 0, most)
+    if number is not None:
+        return -number if is_negative else number
     raise BadRequestError(
         f"Failed to parse the following Kafka {field} value in the provided offsets: '{text}'. {title} values for "
         "sink connectors need to be integers."
