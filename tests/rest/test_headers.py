@@ -11,6 +11,9 @@ def test_rules_are_separated_by_commas() -> None:
         HeaderRule("set", "X-Frame-Options", "DENY"),
     ]
     assert parse_rules(" ") == []
+    assert parse_rules("Add X-Custom: yes, SETDATE Expires: 1") == [
+        HeaderRule("add", "X-Custom", "yes"), HeaderRule("setDate", "Expires", "1"),
+    ]  # fmt: skip
 
 
 def test_a_rule_in_quotes_may_hold_commas() -> None:
@@ -29,6 +32,10 @@ def test_a_rule_in_quotes_may_hold_commas() -> None:
         (
             "set a b",
             "Invalid format of header name and header value pair 'a b'. Expected: '[header name]:[header value]'",
+        ),
+        (
+            "add X-A: ",
+            "Invalid format of header name and header value pair 'X-A:'. Expected: '[header name]:[header value]'",
         ),
         ("set a b: c", "Invalid header name 'a b'. The '[header name]' cannot contain whitespace"),
         ("setDate Expires: soon", "Invalid value 'soon' of header 'Expires' for setDate. Expected a number of milliseconds"),

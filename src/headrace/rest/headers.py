@@ -51,13 +51,14 @@ def parse_rules(text: str) -> list[HeaderRule]:
 
 
 def _rule(text: str) -> HeaderRule:
-    action, _, header = text.partition(" ")
+    word, _, header = text.partition(" ")
     if not header.strip():
         raise ConfigError(f"Invalid format of header config '{text}'. Expected: '[action] [header name]:[header value]'")
-    if action not in ACTIONS:
-        raise ConfigError(f"Invalid header config action: '{action}'. Expected one of [{', '.join(ACTIONS)}]")
+    action = next((action for action in ACTIONS if action.lower() == word.lower()), None)
+    if action is None:
+        raise ConfigError(f"Invalid header config action: '{word}'. Expected one of [{', '.join(ACTIONS)}]")
     parts = header.strip().split(":")
-    if len(parts) != 2:
+    if len(parts) != 2 or not parts[1]:
         raise ConfigError(
             f"Invalid format of header name and header value pair '{header.strip()}'. Expected: '[header name]:[header value]'"
         )
