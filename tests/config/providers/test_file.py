@@ -65,8 +65,9 @@ def test_a_link_leads_only_to_what_is_allowed(file: Path, tmp_path: Path) -> Non
 
 def test_one_of_several_paths_may_be_a_file(file: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    provider = FileConfigProvider({"allowed.paths": f"{tmp_path / 'other'},{file}"})
+    provider = FileConfigProvider({"allowed.paths": f"{tmp_path / 'other'},{file},,"})
     assert provider.get(str(file), {"user"}) == {"user": "headrace"}
+    assert FileConfigProvider({"allowed.paths": ","}).get(str(file), {"user"}) == {}
 
 
 @pytest.mark.parametrize(("path", "sentence"), [

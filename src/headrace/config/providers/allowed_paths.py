@@ -30,8 +30,9 @@ class AllowedPaths(Config):
     def __init__(self, params: Mapping[str, str]) -> None:
         """Raises ConfigError, in Kafka's words, for a path that is relative or does not exist."""
         super().__init__(params)
-        parts = [part.strip() for part in (self.paths or "").split(",")] if self.paths else None
-        self._allowed = None if parts is None else [_checked(path) for path in parts]
+        text = (self.paths or "").rstrip(",")  # Java's split leaves out empty items at the end
+        paths = text.split(",") if text else []
+        self._allowed = [_checked(path.strip()) for path in paths] if self.paths else None
 
     def find(self, path: str) -> Path | None:
         """The path to read, symbolic links followed; None, with a warning, if it is not below an allowed one."""
