@@ -398,8 +398,13 @@ class TestOverrides:
 class TestDefinitions:
     def test_a_connector_shows_the_common_options_too(self):
         names = [d["name"] for d in validation.plugin_definitions(plugins.find("Well", Kind.SOURCE))]
-        assert names[0] == "name"
-        assert names[-2:] == ["depth", "bucket"]
+        assert names[:3] == ["depth", "bucket", "name"]
+        for exchange in exchanges("R25-plugins"):
+            body, plugin = exchange["response"].get("body"), exchange["request"]["path"].split("/")[2:3]
+            if plugin in (["FileStreamSource"], ["FileStreamSink"]) and isinstance(body, list):
+                shown = validation.plugin_definitions(plugins.find(plugin[0], Kind.SOURCE, Kind.SINK))
+                recorded = [d["name"] for d in body]
+                assert [d["name"] for d in shown if d["name"] in recorded] == recorded
 
     def test_other_plugins_show_their_own(self):
         assert [d["name"] for d in validation.plugin_definitions(plugins.find("test.Shout", Kind.TRANSFORMATION))] == [

@@ -120,13 +120,13 @@ def connector_class(props: Props, *, again: bool = True) -> type[Any]:
 
 
 def plugin_definitions(cls: type[Any]) -> list[dict[str, Any]]:
-    """The body of GET /connector-plugins/{plugin}/config; of a connector with the options that all connectors have."""
+    """The body of GET /connector-plugins/{plugin}/config; after those of a connector the options that all connectors have."""
     definition: ConfigDef = cls.definition()
     if cls.plugin_kind not in (Kind.SOURCE, Kind.SINK):
         return definitions(definition)
     common = common_definition(cls, {}, {})
     return definitions(
-        ConfigDef([*(o for o in common.options.values() if o.name not in definition.options), *definition.options.values()])
+        ConfigDef([*definition.options.values(), *(o for o in common.options.values() if o.name not in definition.options)])
     )
 
 
