@@ -124,6 +124,13 @@ def test_empty_bytes_are_null(spark):
     assert values(spark, config(INSERT), [b""]) == [None]
 
 
+@pytest.mark.parametrize("blank", [b"", b" \n"])
+def test_an_envelope_without_a_payload_is_malformed_also_when_its_schema_is_known(spark, blank):
+    envelope = b'{"schema":{"type":"int32","optional":true},"payload":%s}'
+    props = config(value_converter_schemas_enable="true")
+    assert values(spark, props, [envelope % b"5", envelope % blank])[1] == UNREADABLE
+
+
 # Names of fields that mean something to SQL, to Spark, to JSON or to regular expressions; none that Kafka would trim.
 NAMES = [
     "a.b", "a`b", "`a`", 'a"b', "a'b", "a\\b", "a b", "🙂", "é", "${x}", "$1", "a-b", "select", "*", "a\nb", "a\tb", "a\x01b",

@@ -82,8 +82,10 @@ public final class JsonEnvelope {
     private static boolean isOnlyMember(byte[] json, int from, int to) {
         int depth = 0;
         boolean text = false;
+        boolean blank = true; // JsonRead would take no value at all for null
         for (int i = from; i < to; i++) {
             byte c = json[i];
+            blank &= c <= ' ' && c >= 0;
             if (text) {
                 if (c == '\\') {
                     i++;
@@ -103,7 +105,7 @@ public final class JsonEnvelope {
                 return false;
             }
         }
-        return depth == 0 && !text;
+        return depth == 0 && !text && !blank;
     }
 
     private static int after(byte[] json, byte[] schema) {
