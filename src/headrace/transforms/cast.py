@@ -141,13 +141,14 @@ class Cast(PartTransformation):
             return typed
         if typed.schema is None:
             return casting.cast(context, when, typed, kind)
-        cast = casting.with_schema(context, when, typed, kind)
+        null = typed.is_null()
+        present = all_of(when, f"(NOT {null})")  # of null, Kafka does not look at the schema
+        cast = casting.with_schema(context, present, typed, kind)
         old = typed.schema
         assert cast.schema
         if old.logical and old.default is not None:  # Kafka keeps the name, and then checks the default by the name's class
-            context.fail(all_of(when, f"(NOT {typed.is_null()})"), lit("Invalid default value"), SchemaBuilderError.java_class)
+            context.fail(present, lit("Invalid default value"), SchemaBuilderError.java_class)
         same = cast.schema.same_but(name=old.name, version=old.version, doc=old.doc, parameters=old.parameters)
-        null = typed.is_null()
         if not old.optional or null == NEVER:
             return replace(cast, schema=same)
         return Case(null, typed), Case(f"(NOT {null})", replace(cast, schema=same))

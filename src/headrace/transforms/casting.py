@@ -28,18 +28,9 @@ def cast(context: CompileContext, when: Sql | None, typed: TypedValue, target: s
     kind = typed.kind
     if kind == "null":
         return typed
-    if kind in _FROM:
-        name = typed.schema.type.upper() if typed.schema else _FROM[kind]
-        context.fail(_when_not_null(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
-        return TypedValue(target, _null(target))
-    if typed.schema is None and kind == "date":
-        message = (
-            f"Cast transformation was passed a value of type class {typed.java} which is not supported by Connect's data API"
-        )
-        context.fail(when, lit(message))
-        return TypedValue(target, _null(target))
-    if kind == "bytes" and target != "string":
-        context.fail(_when_not_null(when, typed), lit("Unexpected type in Cast transformation: class [B"))
+    refusal = _refusal(kind, typed, target)
+    if refusal is not None:
+        context.fail(_when_not_null(when, typed), lit(refusal))
         return TypedValue(target, _null(target))
     if target == "string":
         return TypedValue(target, _text(typed))
@@ -71,7 +62,10 @@ def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, ta
     assert typed.schema is not None
     result = cast(context, when, typed, target)
     schema = Schema(target, typed.schema.optional)
-    if typed.schema.default is not None:
+    refusal = None if typed.schema.default is None else _refusal(kinds.of_schema(typed.schema), typed, target)
+    if refusal is not None:  # Kafka casts the default before it looks at the value
+        context.fail(when, lit(refusal))
+    elif typed.schema.default is not None:
         try:
             schema = schema.same_but(default=_default(typed.schema, target))
         except ValueError:
@@ -80,6 +74,16 @@ def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, ta
                 when, lit(message), cause=lit(f'java.lang.NumberFormatException: For input string: "{typed.schema.default}"')
             )
     return TypedValue(target, result.sql if result.kind != "null" else _null(target), schema)
+
+
+def _refusal(kind: str, typed: TypedValue, target: str) -> str | None:
+    """Why no value of a kind can be cast, neither a record's nor a default; None if it can."""
+    if kind in _FROM:
+        name = typed.schema.type.upper() if typed.schema else _FROM[kind]
+        return f"Cast transformation does not support casting from {name}; {_SUPPORTED}"
+    if typed.schema is None and kind == "date":
+        return f"Cast transformation was passed a value of type class {typed.java} which is not supported by Connect's data API"
+    return "Unexpected type in Cast transformation: class [B" if kind == "bytes" and target != "string" else None
 
 
 def _when_not_null(when: Sql | None, typed: TypedValue) -> Sql | None:
