@@ -1,8 +1,10 @@
 import pytest
 
 from headrace import plugins
+from headrace.config import Option, Type
 from headrace.connect_config.enrich import chain_definition, common_definition
 from headrace.errors import ConfigError
+from tests.connect_config.conftest import Shout
 
 pytestmark = pytest.mark.usefixtures("installed")
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -88,6 +90,18 @@ def test_negate_needs_a_predicate():
     assert found["transforms.a.type"].errors == [
         "Config 'transforms.a.negate' was provided but there is no config 'transforms.a.predicate' defining a predicate "
         "to be negated."
+    ]
+
+
+def test_options_of_a_transformation_that_are_called_like_those_of_every_one_are_masked(events):
+    class Masked(Shout):
+        own = (Option("negate", Type.INT, 7), Option("predicate", Type.INT))
+
+    plugins.plugin("test.Masked", "transformation")(Masked)
+    found = definition(transforms="a", transforms_a_type="test.Masked").options
+    assert [found[f"transforms.a.{name}"].default for name in ("predicate", "negate")] == [None, False]
+    assert [(e["log_level"], e["event"]) for e in events] == [
+        ("warning", f"Transformer config {name} is masked by implicit config of that name") for name in ("negate", "predicate")
     ]
 
 

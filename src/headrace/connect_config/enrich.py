@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
+
 from headrace import plugins
 from headrace.config import ConfigDef, ConfigValue, Importance, Option, Recommender, Type, Width, parse_list
 from headrace.config.answered import AnsweredOption
@@ -24,6 +26,8 @@ from headrace.connect_config.shadowing import used_by
 from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, missing_version, with_version
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
+
+log = structlog.get_logger(__name__)
 
 Props = Mapping[str, Any]
 VERSION = "connector.plugin.version"
@@ -133,9 +137,18 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
             definition.define(option)
         cls = None if cls is None else _with_version_or_none(cls, props.get(prefix + "plugin.version"), beside)
         if cls is not None and not padded(prefix + "type", props):
-            options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
-            embed(definition, options, prefix, group, first_order=2)
+            options = [*_chain_options(slot), *_unmasked(slot, _checked(alias, cls, props))]
+            embed(definition, ConfigDef(options), prefix, group, first_order=2)
     return definition
+
+
+def _unmasked(slot: PluginOption, own: Sequence[Option]) -> list[Option]:
+    """A class's own options without those whose names are of options of every transformation (KIP-585)."""
+    implicit = {option.name for option in _chain_options(slot)}
+    for option in own:
+        if option.name in implicit:
+            log.warning("Transformer config %s is masked by implicit config of that name", option.name)
+    return [option for option in own if option.name not in implicit]
 
 
 def _with_version_or_none(cls: type[Any], version: str | None, beside: str | None) -> type[Any] | None:
