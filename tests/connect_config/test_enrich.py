@@ -105,6 +105,18 @@ def test_options_of_a_transformation_that_are_called_like_those_of_every_one_are
     ]
 
 
+@pytest.mark.parametrize(("key", "kind"), [("transforms", "transformation"), ("predicates", "predicate")])
+def test_a_short_name_that_fits_several_classes_names_none(key, kind):
+    for name in ("one.Twin", "other.Twin"):
+        plugins.plugin(name, kind)(type("Twin", (Shout,), {}))
+    sentence = f"Invalid value Twin for configuration {key}.a.type: Class Twin could not be found."
+    assert values(**{key: "a", f"{key}_a_type": "Twin"})[f"{key}.a.type"].errors == [sentence]
+    assert values(value_converter="Twin")["value.converter"].errors == [sentence.replace(f"{key}.a.type", "value.converter")]
+    with pytest.raises(ConfigError, match="Class Twin could not be found"):
+        chain_definition({key: "a", f"{key}.a.type": "Twin"})
+    assert not values(**{key: "a", f"{key}_a_type": "other.Twin", f"{key}_a_what": "x"})[f"{key}.a.type"].errors
+
+
 def test_predicates_have_their_own_options_only():
     found = definition(predicates="p", predicates_p_type="IsLoud")
     assert [name for name in found.options if name.startswith("predicates.p.")] == [

@@ -24,7 +24,7 @@ from headrace.connect_config.engine import EngineConfig
 from headrace.connect_config.packaged import location_of_connector
 from headrace.connect_config.shadowing import used_by
 from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, missing_version, with_version
-from headrace.errors import ConfigError, HeadraceError, NotFoundError
+from headrace.errors import ConfigError, ConnectError, HeadraceError
 from headrace.plugins import Kind
 
 log = structlog.get_logger(__name__)
@@ -54,10 +54,10 @@ CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.
 
 
 def find(name: str, slot: PluginOption) -> type[Any] | None:
-    """The class of this slot's kinds with this name or alias, None if there is none."""
+    """The class of this slot's kinds with this name or alias, None if there is none, or if several have the alias."""
     try:
         return plugins.find(name, *slot.kinds)
-    except NotFoundError:
+    except ConnectError:
         return None
 
 
@@ -254,10 +254,11 @@ def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
 
 
 def _of_any_kind(name: str) -> type[Any] | None:
-    """The class of this name, else one that has it as an alias; many a converter is of two kinds."""
+    """The class of this name, else the only one that has it as an alias; many a converter is of two kinds."""
     classes = list(plugins.every())
-    exact = (cls for cls in classes if cls.plugin_name == name)
-    return next(exact, None) or next((cls for cls in classes if name in cls.plugin_aliases), None)
+    exact = [cls for cls in classes if cls.plugin_name == name]
+    matching = exact or [cls for cls in classes if name in cls.plugin_aliases]
+    return matching[0] if len({cls.plugin_name for cls in matching}) == 1 else None
 
 
 def _implements(slot: PluginOption) -> Lambda:
