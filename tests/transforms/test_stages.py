@@ -37,7 +37,9 @@ def test_every_use_of_a_predicate_has_an_instance_of_its_own():
 @pytest.mark.parametrize(("text", "negate"), [("true", True), ("TRUE", True), ("false", False), (" true", False)])
 def test_only_true_as_it_stands_negates(text, negate):
     props = {"predicates": "p", "predicates_p_type": "RecordIsTombstone", "transforms_a_predicate": "p"}
-    assert chain(transforms="a", transforms_a_type="Filter", transforms_a_negate=text, **props)[0].negate is negate
+    (stage,) = chain(transforms="a", transforms_a_type="Filter", transforms_a_negate=text, **props)
+    assert stage.negate is negate
+    assert stage.transformation.originals == {"type": "Filter"}  # KIP-585: the transformation sees neither of the two
 
 
 def test_key_and_value_are_plugins_without_a_short_name():
