@@ -73,7 +73,7 @@ def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_th
         raise ConnectError(f"reads at most {options['maxOffsetsPerTrigger']}")
 
     monkeypatch.setattr("headrace.runtime.sink.worker_sink_task.read_stream", read_stream)
-    assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False)
+    assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False, {"a": "1"})
     start = StartPositions({("a", 0): 5, ("a", 1): 8}, looked_up=(("a", 1),))
     partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: start)
     ports = SinkPorts(lambda *commit: commits.append(commit), unused, unused, unused, unused, recorder, modes.append)
