@@ -7,6 +7,9 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
+from headrace.connectors.base import TaskContext
+from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, LeaderTopicPartition, encode
+from headrace.connectors.kafka_source.task import KafkaSourceTask
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S
@@ -75,6 +78,18 @@ def test_the_group_on_the_source_cluster_shows_no_lag(source: Cluster, mirror: M
     one.put("resume")
     assert one.await_copied(topic, 15) == values(15)
     wait_until(lambda: source.admin.committed(group) == {(topic, 0): 15}, CONNECTOR_S, "the group is at the end again")
+
+
+def test_the_group_is_committed_with_the_settings_of_the_consumer(source: Cluster, topic_name: Name) -> None:
+    topic, group = filled(source, topic_name("lag")), topic_name("group")
+    task = KafkaSourceTask(TaskContext("mirror", 0))
+    task.start({
+        "source.topic.whitelist": topic, "source.group.id": group, "source.bootstrap.servers": f"127.0.0.1:{free_port()}",
+        "connector.consumer.bootstrap.servers": source.bootstrap, TASK_PARTITIONS: encode([LeaderTopicPartition(1, topic, 0)]),
+    })  # fmt: skip
+    task.offsets_stored({(topic, 0): 7})
+    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 7}, CONNECTOR_S, "the offset of the group")
+    task.stop()
 
 
 def test_without_auto_commit_the_group_is_left_alone(source: Cluster, mirror: Make, topic_name: Name) -> None:

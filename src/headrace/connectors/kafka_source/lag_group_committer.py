@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.errors import HeadraceError
-from headrace.kafka.admin import Admin
+from headrace.kafka.groups import GroupOffsets
 
 if TYPE_CHECKING:
     from headrace.connectors.kafka_source.config import KafkaSourceConfig
@@ -28,8 +28,8 @@ Positions = Mapping[tuple[str, int], int]
 class LagGroupCommitter:
     """Commits the newest positions of a group, one commit at a time."""
 
-    def __init__(self, admin: Admin, group: str) -> None:
-        self._admin, self._group = admin, group
+    def __init__(self, consumer: Mapping[str, str], group: str) -> None:
+        self._group, self._offsets = group, GroupOffsets(consumer, group)
         self._pending: dict[tuple[str, int], int] = {}
         self._changed = threading.Condition()
         self._closed = False
@@ -37,11 +37,14 @@ class LagGroupCommitter:
         self._thread.start()
 
     @classmethod
-    def of(cls, config: KafkaSourceConfig, admin: Admin) -> LagGroupCommitter | None:
-        """The configured committer; None without a group, or with auto commit off."""
+    def of(cls, config: KafkaSourceConfig, consumer: Mapping[str, str]) -> LagGroupCommitter | None:
+        """The configured committer; None without a group, or with auto commit off.
+
+        consumer: settings of the Java consumer, whose login may write to the group; that of the admin client need not.
+        """
         if not config.enable_auto_commit or not config.group_id:
             return None
-        return cls(admin, config.group_id)
+        return cls(consumer, config.group_id)
 
     def commit(self, positions: Positions) -> None:
         """Commit these next offsets to read; returns at once."""
@@ -57,6 +60,12 @@ class LagGroupCommitter:
         self._thread.join(timeout_s)
 
     def _main(self) -> None:
+        try:
+            self._commit_all()
+        finally:
+            self._offsets.close()
+
+    def _commit_all(self) -> None:
         failed = False
         while True:
             with self._changed:
@@ -75,7 +84,7 @@ class LagGroupCommitter:
 
     def _commit(self, positions: Positions) -> bool:
         try:
-            self._admin.commit(self._group, positions, _TIMEOUT_S)
+            self._offsets.write(positions, _TIMEOUT_S)
         except HeadraceError as e:
             log.warning("source.lag.commit.failed", group=self._group, cause=str(e))
             return False

@@ -72,7 +72,7 @@ class KafkaSourceTask(FeedTask):
         self._leaderless: set[Partition] = set()
         self._unavailable = False  # whether the last check could not reach the source cluster
         self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
-        self._lag = LagGroupCommitter.of(self._config, self._admin)
+        self._lag = LagGroupCommitter.of(self._config, self._consumer)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
 
     def partitions(self) -> list[SourcePartition]:
