@@ -11,7 +11,7 @@ from headrace.connectors.mirror.acls import Acl, acls_to_copy
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.embedded import Broker
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -20,7 +20,7 @@ AUTHORIZER = {
 
 
 @pytest.mark.slow
-def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_write() -> None:
+def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_write(source_broker: Broker) -> None:
     with Broker(name="acls", settings=AUTHORIZER) as broker:
         admin = MirrorAdmin({"bootstrap.servers": broker.bootstrap})
         admin.create_acls([Acl("t", "User:a", "*", operation, "ALLOW") for operation in ("READ", "WRITE")])
@@ -38,14 +38,22 @@ def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_w
         admin.create_acls([Acl("*", "User:c", "*", "READ", "DENY")])
         connector = MirrorSourceConnector(ConnectorContext("mirror", lambda: None, lambda _: None))
         cluster = {f"{side}.cluster.bootstrap.servers": broker.bootstrap for side in ("source", "target")}
-        connector.start({
+        props = {
             **cluster, "name": "mirror", "source.cluster.alias": "C", "target.cluster.alias": "D", "topics": "[*]|t",
             "replication.factor": "1", "offset-syncs.topic.replication.factor": "1",
-        })  # fmt: skip
+        }  # fmt: skip
+        connector.start(props)
         by_name = {*(replace(acl, topic="C.t") for acl in expected), Acl("C.*", "User:c", "*", "READ", "DENY")}
         synced = lambda: {acl for acl in admin.topic_acls() if acl.topic.startswith("C.")}  # noqa: E731
         wait_until(lambda: synced() == by_name, 120, "ACLs of a topic that does not exist, and of all topics")
         connector.stop()
+        said = {"source": "mirror.acls.missing", "target": "Could not sync ACLs of topics."}
+        for side, event in said.items():  # of a broker without an authorizer
+            with captured_logs() as logs:
+                other = MirrorSourceConnector(ConnectorContext("mirror", lambda: None, lambda _: None))
+                other.start({**props, f"{side}.cluster.bootstrap.servers": source_broker.bootstrap})
+                wait_until(lambda event=event, logs=logs: event in [line["event"] for line in logs], 120, event)
+                other.stop()
 
 
 def test_a_cluster_without_authorizer_has_no_acls(source_broker: Broker) -> None:

@@ -54,6 +54,7 @@ class MirrorSourceConnector(SourceConnector):
         self._props: dict[str, str] = {}
         self._topics = MirroredTopics()
         self._schedule: Schedule | None = None
+        self._missed_acls = False
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -213,13 +214,24 @@ class MirrorSourceConnector(SourceConnector):
     def _sync_acls(self) -> None:
         """Sync the ACLs of the names that `topics` accepts, but for those to write, to the names of the copies.
 
-        By name, as in MirrorMaker: also those of `*`, and of topics that do not exist yet.
+        By name, as in MirrorMaker: also those of `*`, and of topics that do not exist yet. What the target refuses, perhaps for
+        want of an authorizer, is tried again after the interval.
         """
         config = self._config
         remote = partial(config.policy.remote, config.source_cluster_alias)
-        target_acls = acls.acls_to_copy(self._source.topic_acls(config.timeout_s), config.selection.accepts, remote)
-        if target_acls:
-            self._target.create_acls(target_acls, config.timeout_s)
+        source_acls = self._source.topic_acls(config.timeout_s)
+        if not source_acls and not self._missed_acls:  # the client does not say which of the two it is
+            hint = "there are none, or no authorizer; sync.topic.acls.enabled=false leaves them out"
+            log.info("mirror.acls.missing", cluster=config.source_cluster_alias, hint=hint)
+        self._missed_acls = not source_acls
+        target_acls = acls.acls_to_copy(source_acls, config.selection.accepts, remote)
+        try:
+            if target_acls:
+                self._target.create_acls(target_acls, config.timeout_s)
+        except KafkaFailure as failure:
+            if isinstance(failure, RetriableError):
+                raise
+            log.warning("Could not sync ACLs of topics.", cause=str(failure))
 
 
 def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> bool:
