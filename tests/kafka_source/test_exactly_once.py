@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
+from headrace.connectors.mirror.formats import OffsetSync
+from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.deployed import CONNECTOR_S
+from tests.deployed import CONNECTOR_S, Deployed
 from tests.kafka_source.mirror import Mirror
 from tests.support import wait_until
 
@@ -44,6 +46,56 @@ def test_records_and_offsets_are_committed_together_and_once(
     ends = {f"{topic}:{n}": end for n in range(PARTITIONS)} | {f"{topic}:0": end + 2}
     wait_until(lambda: one.offsets() == ends, CONNECTOR_S, lambda: f"the marker's offset is stored, too; {one.offsets()}")
     assert one.states() == ["RUNNING", "RUNNING"]
+
+
+def test_offset_syncs_of_a_mirror_let_no_group_skip_a_record(
+    exact: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic, alias, name = topic_name("topic"), topic_name("a"), topic_name("mirror")
+    source.create(topic)
+    sides = {"source": (alias, source), "target": (f"{alias}-b", destination)}
+    one = Deployed(exact, name, {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", "tasks.max": "1", "topics": topic,
+        "exactly.once.support": "required", "source.consumer.isolation.level": "read_committed", "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1", "offset.lag.max": "0", "heartbeats.replication.enabled": "false",
+        **{f"{side}.cluster.alias": of for side, (of, _) in sides.items()},
+        **{f"{side}.cluster.bootstrap.servers": cluster.bootstrap for side, (_, cluster) in sides.items()},
+    })  # fmt: skip
+    one.create()
+    producer = Producer({"bootstrap.servers": source.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    for number, end in enumerate((producer.commit_transaction, producer.abort_transaction, producer.commit_transaction)):
+        producer.begin_transaction()
+        for n in range(3):
+            producer.produce(topic, b"%d" % (3 * number + n), partition=0)
+        end()
+    last = next(offset for offset, value in places(source, topic).items() if value == b"8")
+
+    def syncs() -> list[OffsetSync]:
+        return [OffsetSync.read(r.key, r.value) for r in source.read(f"mm2-offset-syncs.{alias}-b.internal")]
+
+    wait_until(lambda: any(sync.upstream >= last for sync in syncs()), CONNECTOR_S, lambda: f"{syncs()}; {one.status()}")
+    copies = {value: offset for offset, value in places(destination, f"{alias}.{topic}").items()}
+    assert sorted(copies) == [b"0", b"1", b"2", b"6", b"7", b"8"]
+    for sync in syncs():
+        after = [value for offset, value in places(source, topic).items() if offset > sync.upstream]
+        assert all(copies[value] > sync.downstream for value in after), sync
+    one.delete()
+
+
+def places(cluster: Cluster, topic: str) -> dict[int, bytes]:
+    """The values of the committed records in the one partition of a topic, by offset."""
+    cluster.read(topic, settled=True)
+    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "reader", "isolation.level": "read_committed"}
+    consumer = Consumer({**settings, "enable.auto.commit": False, "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: dict[int, bytes] = {}
+    while message := consumer.poll(120):
+        if message.error():  # the end
+            break
+        found[message.offset() or 0] = message.value() or b""
+    consumer.close()
+    return found
 
 
 def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
