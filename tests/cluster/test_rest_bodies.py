@@ -22,6 +22,12 @@ def test_a_status_shows_a_trace_only_where_there_is_one() -> None:
     }
 
 
+def test_a_status_shows_no_version_of_a_class_that_has_none() -> None:
+    body = status_body("c", {**status("RUNNING"), "version": "undefined"}, {0: {**status("RUNNING"), "version": None}}, "source")
+    assert body["connector"] == {"state": "RUNNING", "worker_id": "w:1"}
+    assert body["tasks"] == [{"id": 0, "state": "RUNNING", "worker_id": "w:1", "version": None}]
+
+
 def test_how_a_stream_runs_is_told_only_to_those_who_ask_for_more_than_connect_tells() -> None:
     running = {**status("RUNNING"), "stream": {"mode": "microbatch", "reason": "why"}}
     assert "stream" not in status_body("c", running, {0: running}, "source")["tasks"][0]

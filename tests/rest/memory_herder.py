@@ -56,6 +56,7 @@ class MemoryHerder:
     cluster_id = "memory"
 
     def __init__(self) -> None:
+        self.class_version = {"version": "1"}  # empty: of a class without a version
         self.leader = NoLeader()
         self.metrics = Metrics()
         self.history, self.audit = EventLog(), EventLog()
@@ -96,7 +97,7 @@ class MemoryHerder:
     def status(self, name: str, *, own: bool = False) -> Json:
         if name not in self.states:
             raise NotFoundError(f"No status found for connector {name}")
-        state = {"state": self.states[name], "worker_id": self.worker_id, "version": "1"}
+        state = {"state": self.states[name], "worker_id": self.worker_id, **self.class_version}
         more = {"stream": {"mode": "microbatch", "reason": "stream.mode=microbatch"}} if own else {}
         return {"name": name, "connector": state, "tasks": [{"id": 0, **state, **more}], "type": "source"}
 

@@ -166,11 +166,13 @@ def test_no_screen_has_inline_scripts_or_styles_or_asks_elsewhere(page: Page, pa
         assert not [address for address in addresses if address and not address.startswith(("/ui", "#"))]
 
 
-def test_a_plugin_without_a_version_can_be_chosen(page: Page, monkeypatch: pytest.MonkeyPatch):
+def test_a_plugin_without_a_version_can_be_chosen_and_shown(page: Page, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(plugins.find("FileStreamSource", "source"), "version", plugins.NO_VERSION)
     answer = page.get("/ui/new")
     assert answer.status == 200
     assert "FileStreamSource" in answer.text
+    herder.class_version = {}
+    assert page.get("/ui/connector/head?name=c").status == page.get("/ui/connector?name=c").status == 200
 
 
 def test_scripts_and_styles_are_kept_by_the_browser_and_change_their_address(page: Page):

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.connect_config.validation import connector_class
 from headrace.errors import HeadraceError
+from headrace.plugins import NO_VERSION
 from headrace.runtime.states import FAILED, RESTARTING
 
 Status = Mapping[str, Any]
@@ -50,7 +51,9 @@ def task_status_body(task: int, status: Status) -> dict[str, Any]:
 
 
 def _state(status: Status) -> dict[str, Any]:
-    body = {"state": status["state"], "worker_id": status["worker_id"], "version": status.get("version")}
+    version = status.get("version")
+    body = {"state": status["state"], "worker_id": status["worker_id"]}
+    body |= {"version": version} if version != NO_VERSION else {}  # as Kafka Connect does
     return body | {key: status[key] for key in ("trace", "restart") if status.get(key)}
 
 

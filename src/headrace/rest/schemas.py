@@ -44,8 +44,8 @@ _INT_OR_NULL: Schema = {"type": ["integer", "null"]}
 _SETTING: Schema = {"type": ["string", "number", "boolean", "null"]}
 _OBJECT: Schema = {"type": "object"}
 _OBJECT_OR_NULL: Schema = {"type": ["object", "null"]}
-_STATE: dict[str, Schema] = {"state": _one_of(STATES), "worker_id": _TEXT, "version": _TEXT_OR_NULL}
-_TRACE: dict[str, Schema] = {"trace": {"type": "string", "description": "Of a failure: what went wrong, and its causes."}}
+_STATE: dict[str, Schema] = {"state": _one_of(STATES), "worker_id": _TEXT}
+_STATE_OPTIONAL: dict[str, Schema] = {"version": _TEXT_OR_NULL, "trace": {**_TEXT, "description": "A failure and its causes."}}
 _RESTART = _object(
     {"attempts": _INT, "budget": _INT, "history": _list(_object({"at": _TEXT, "cause": _TEXT}))},
     {"next": _TEXT},
@@ -55,7 +55,7 @@ _STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}
 _FRESHNESS = {**_INT_OR_NULL, "description": "Ms that the oldest record has been there that is not delivered; 0: there is none."}
 _STALLED = {**_INT, "description": "For how many ms the task has stored no offset while its lag grew; only where that is so."}
 _OWN_TASK = {
-    **_TRACE, "restart": _RESTART, "stream": _STREAM,
+    **_STATE_OPTIONAL, "restart": _RESTART, "stream": _STREAM,
     "progress": _one_of(("STALLED",), description="That the task runs, and makes no progress while its lag grows; else absent."),
     "stalled_ms": _STALLED,
     "freshness_ms": _FRESHNESS,
@@ -142,12 +142,12 @@ SCHEMAS: dict[str, Schema] = {
             _map(_object({}, {"status": ref("ConnectorStatus"), "info": ref("ConnectorInfo")})),
         ],
     },
-    "TaskStatus": _object({"id": _INT, **_STATE}, {**_TRACE, "restart": _RESTART}),
+    "TaskStatus": _object({"id": _INT, **_STATE}, {**_STATE_OPTIONAL, "restart": _RESTART}),
     "ConnectorStatus": _object(
-        {"name": _TEXT, "connector": _object(_STATE, _TRACE), "tasks": _list(ref("TaskStatus")), "type": _KIND}
+        {"name": _TEXT, "connector": _object(_STATE, _STATE_OPTIONAL), "tasks": _list(ref("TaskStatus")), "type": _KIND}
     ),
     "OwnConnectorStatus": _object({
-        "name": _TEXT, "connector": _object(_STATE, _TRACE), "type": _KIND,
+        "name": _TEXT, "connector": _object(_STATE, _STATE_OPTIONAL), "type": _KIND,
         "tasks": _list(_object({"id": _INT, **_STATE}, _OWN_TASK)),
     }),
     "Tasks": _list(_object({"id": _TASK_ID, "config": ref("Config")})),
