@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.cluster import signatures
 from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.herder import Herder
 from headrace.cluster.standalone.group import StandaloneGroup
-from headrace.cluster.standalone.stores import MemoryLog
+from headrace.cluster.standalone.stores import MemoryLog, memory_stores
 from headrace.cluster.zombie_fencing import ZombieFencing
 from headrace.errors import NotFoundError, RestError, RetriableError
 from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.worker import Worker
 from tests.process import worker_properties
 
 
@@ -124,3 +127,31 @@ def test_the_request_to_the_leader_has_no_body_and_is_signed():
     config = DistributedConfig(worker_properties("g", "http://127.0.0.1:8083"))
     key = signatures.new_key(config)
     signatures.verify(b"", signatures.sign(b"", key, config.signature_algorithm), key, config)
+
+
+class NotingWorker(Worker):
+    """Notes which offsets there are when producers are fenced off."""
+
+    offsets_at_fencing: list[Any] | None = None
+
+    def fence(self, name: str, config: Mapping[str, Any], tasks: int) -> None:
+        assert tasks == 2
+        self.offsets_at_fencing = self.offsets_of({}).all(name)
+
+
+def test_tasks_are_fenced_off_before_offsets_change(tmp_path: Path) -> None:
+    props = {"bootstrap.servers": "127.0.0.1:1", "exactly.once.source.support": "enabled"}
+    config, group = DistributedConfig({**worker_properties("w", "http://localhost:0"), **props}), StandaloneGroup()
+    stores = memory_stores(str(tmp_path / "offsets"))
+    worker = NotingWorker(config, stores.offsets, stores.status, lambda: None, group.session)  # type: ignore[arg-type,return-value]
+    herder = Herder(worker, stores, "w:1", "k", group)
+    stores.start()
+    stores.config.put_connector("c", {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "file": "f"})
+    tasks(stores.config, 2)
+    herder.leader.fence_before_tasks("c")
+    offset = ({"filename": "f"}, {"position": 1})
+    stores.offsets.put("c", [offset])
+    herder.stop("c")
+    herder.reset_offsets("c")
+    assert (worker.offsets_at_fencing, stores.offsets.all("c")) == ([offset], [])
+    stores.stop()
