@@ -8,7 +8,7 @@ from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.transforms.column_lineage import RecordLineage, closed
-from headrace.values.record import ConnectRecord, struct
+from headrace.values.record import ConnectRecord, check_required, struct
 from headrace.values.schema import UNNAMED, Schema, SchemaBuilderError
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, Value, always, combined, present
@@ -36,11 +36,12 @@ class HoistField(PartTransformation):
                 if a.value.schema is not None:
                     record.context.fail(a.when, lit(UNNAMED), SchemaBuilderError.java_class)
         plain = tuple(a for a in value if a.value.schema is None)
-        cases = [
-            Case(a.when, struct(OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))))
-            for a in value
-            if a.value.schema is not None
-        ]
+        cases = []
+        for a in value:
+            if a.value.schema is not None:
+                opened = OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))
+                check_required(record.context, a.when, replace(opened, unchecked=frozenset({self.field})))
+                cases.append(Case(a.when, struct(opened)))
         if plain:
             cases.append(Case(present(plain), struct(OpenStruct({self.field: plain}))))
         return replace(record, **{self.target: combined(cases)})
