@@ -16,7 +16,7 @@ from headrace.values.record import ConnectRecord
 from headrace.values.schema_parsing import parse
 from headrace.values.sql import Sql, case, concat, lit
 from headrace.values.value import Value
-from headrace.values.writing import JsonWriter, is_recursive, schema_text
+from headrace.values.writing import JsonWriter, is_recursive, schema_text, with_numbers
 
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -165,8 +165,18 @@ class JsonHeaderConverter(JsonConverterConfig, HeaderConverter):
     )
 
     def read(self, context: CompileContext, headers: Sql) -> Sql:
-        """Header values as JSON without white space."""
-        return normal_headers(context, headers, "envelope" if self.schemas_enable else "json")
+        """Header values as JSON without white space; in the envelope of `schema.content`, if it is set."""
+        return normal_headers(context, headers, self._form())
+
+    def _form(self) -> str:
+        if not self.schemas_enable:
+            return "json"
+        schema = None if self.fixed_schema is None else parse(self.fixed_schema)
+        if schema is None:
+            return "envelope"
+        numeric = self.decimal_format == "NUMERIC"
+        mode = ("n" if numeric else "") + ("d" if self.replace_null_with_default else "")
+        return f"content {mode} {(with_numbers(schema) if numeric else schema).text()}"
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """JSON text."""

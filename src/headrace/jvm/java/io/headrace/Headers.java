@@ -66,7 +66,7 @@ public final class Headers {
     private Headers() {
     }
 
-    /** @param mode simple, json, envelope, or string and a character set */
+    /** @param mode simple, json, envelope, string and a character set, or content, the mode of {@link JsonNormal} and a schema */
     public static InternalRow normal(ArrayData headers, UTF8String mode) {
         String how = mode.toString();
         Object[] found = new Object[headers.numElements()];
@@ -105,6 +105,10 @@ public final class Headers {
             Charset charset = Charset.forName(how.substring(7));
             return new String(value, charset).getBytes(charset);
         }
+        if (how.startsWith("content ")) {
+            int end = how.indexOf(' ', 8);
+            return ofSchema(value, how.substring(end + 1), how.substring(8, end));
+        }
         JsonNode json = (JsonNode) MAPPER.readTree(value);
         if ("json".equals(how)) {
             return json.isNull() || json.isMissingNode() ? null : MAPPER.writeValueAsBytes(json);
@@ -113,6 +117,17 @@ public final class Headers {
             throw new IOException("JsonConverter with schemas.enable requires \"schema\" and \"payload\" fields");
         }
         return MAPPER.writeValueAsBytes(json);
+    }
+
+    /** The envelope that JsonConverter writes for what it reads by its `schema.content`. */
+    private static byte[] ofSchema(byte[] value, String schema, String mode) throws IOException {
+        UTF8String json = UTF8String.fromBytes(LeadingZeros.removed(Utf8.utf8(value)));
+        InternalRow payload = JsonNormal.normal(json, UTF8String.fromString(schema), UTF8String.fromString(mode));
+        if (!payload.isNullAt(1)) {
+            throw new IOException(payload.getUTF8String(1).toString());
+        }
+        String envelope = "{\"schema\":" + schema + ",\"payload\":" + payload.getUTF8String(0) + "}";
+        return envelope.getBytes(StandardCharsets.UTF_8);
     }
 
     /** What SimpleHeaderConverter writes for what it reads. Null: the value null. */
