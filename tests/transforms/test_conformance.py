@@ -59,3 +59,9 @@ def test_every_difference_is_of_a_case():
 @pytest.mark.usefixtures("interpreted")
 def test_a_record_becomes_what_kafka_makes_of_it(case):
     assert difference(case["expect"], made_of(case), case["config"]) is None
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["group"] == "messages"], ids=lambda case: case["id"])
+@pytest.mark.usefixtures("interpreted")
+def test_an_error_of_a_record_is_in_the_words_of_kafka(case):
+    assert made_of(case)["error"]["message"] == case["expect"]["error"]["message"]

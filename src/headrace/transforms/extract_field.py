@@ -12,7 +12,7 @@ from headrace.transforms.base import PartTransformation, key_and_value, replace_
 from headrace.values.field_path import field_path
 from headrace.values.record import members, null, open_struct
 from headrace.values.schema import Schema
-from headrace.values.sql import Sql, case, lit
+from headrace.values.sql import Sql, all_of, case, lit
 from headrace.values.value import Case, OpenStruct, Value, always, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ class ExtractField(PartTransformation):
             return record
         cases = [a for a in value if a.value.kind == "null" and a.value.schema is None]
         for a in value:
-            if a.value.kind == "null" and a.value.schema is not None and a.value.schema.type == "struct":
-                cases += only_when(a.when, self._of_null(context, a.when, a.value.schema))
-        structs = tuple(a for a in value if a.value.kind != "null" or (a.value.schema and a.value.schema.type != "struct"))
-        for when, _, opened in members(context, structs, "field extraction", null_passes=False):
+            if a.value.schema is not None and a.value.kind != "struct":
+                null = a.when if a.value.kind == "null" else all_of(a.when, a.value.is_null())
+                cases += only_when(null, self._of_null(context, null, a.value.schema))
+        for when, _, opened in members(context, value, "field extraction", null_passes=True):
             with context.where(when):
                 cases += only_when(when, self._field(context, opened, self.path))
         return replace(record, **{self.target: combined(cases)})

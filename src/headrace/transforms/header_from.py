@@ -95,8 +95,7 @@ class HeaderFrom(PartTransformation):
         for a in opened.fields[field] if field in opened.unchecked else ():
             schema = a.value.schema
             if schema is not None and not schema.optional:
-                described = f"Schema{{{schema.name + ':' if schema.name else ''}{schema.type.upper()}}}"
-                why = f"A null value requires an optional schema but was {described}"
+                why = f"A null value requires an optional schema but was {schema.described}"
                 context.fail(all_of(when, a.when, a.value.is_null()), lit(why))
         return mapped(opened.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
 

@@ -93,7 +93,8 @@ class MaskField(PartTransformation):
             return None
         number = _number(self.replacement)
         if number is None:
-            context.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to a number"))
+            what = "number" if typed.kind == "decimal" else "a number"  # two sentences of Kafka's
+            context.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to {what}"))
             return _empty(typed)
         if typed.kind == "decimal":
             return lit(str(number))

@@ -130,7 +130,7 @@ class TimestampConverter(PartTransformation):
             if typed.schema is None:
                 message, java_class = f"TimestampConverter does not support class {typed.java} objects as timestamps", DATA
             else:
-                message = f"Schema {_described(typed.schema)} does not correspond to a known timestamp type format"
+                message = f"Schema {typed.schema.described} does not correspond to a known timestamp type format"
                 java_class = "org.apache.kafka.connect.errors.ConnectException"
             context.fail(when, lit(message), java_class)
             return typed
@@ -204,10 +204,6 @@ _PRECISIONS = {
 def _source(typed: TypedValue) -> str | None:
     """The form of the timestamp: "date", "unix", "string", or None for a value that is no timestamp."""
     return {"date": "date", "int64": "unix", "huge": "unix", "string": "string"}.get(typed.kind)
-
-
-def _described(schema: Schema) -> str:
-    return f"Schema{{{schema.name or schema.type.upper()}}}"
 
 
 def _saturated(number: Sql, factor: int) -> Sql:

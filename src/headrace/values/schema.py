@@ -124,6 +124,11 @@ class Schema:
         """`json` as text."""
         return json_of(self.json(field_name))
 
+    @property
+    def described(self) -> str:
+        """The schema as Kafka's messages name it (`ConnectSchema.toString`)."""
+        return f"Schema{{{self.name + ':' if self.name else ''}{self.type.upper()}}}"
+
     def with_fields(self, fields: Mapping[str, Schema]) -> Schema:
         """A struct with other fields and the name, version, doc and parameters of this one (Kafka's `copySchemaBasics`)."""
         return Schema("struct", False, self.name, self.version, self.doc, self.parameters, fields=fields)
