@@ -27,3 +27,13 @@ def test_a_refusal_is_in_the_words_of_kafka(case):
     assert problems(case["config"]) == case["expect"]["validate"]
     error = start(case["config"])
     assert (error and error.message) == case["expect"].get("error", {}).get("message")
+
+
+def test_a_character_set_that_java_does_not_have_stops_the_start(spark):
+    converter, encoding = "org.apache.kafka.connect.storage.StringConverter", "value.converter.converter.encoding"
+    config = {"key.converter": converter, "value.converter": converter, encoding: "nope"}
+    assert problems(config) == {}
+    error = start(config)
+    assert error is not None
+    assert (error.java_class.rpartition(".")[2], error.message) == ("SerializationException", "Unsupported encoding nope")
+    assert start({**config, encoding: "IBM-1047"}) is None

@@ -50,7 +50,7 @@ class StringConverter(StringConverterConfig, Converter):
 
     def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
-        text = call("headrace_decode", source, lit(_checked(self.encoding)))
+        text = call("headrace_decode", source, lit(charset(self.encoding)))
         return always(TypedValue("string", text, Schema("string", optional=True)))
 
     def write(self, context: CompileContext, value: Value) -> Sql:
@@ -60,7 +60,7 @@ class StringConverter(StringConverterConfig, Converter):
 
 def written(context: CompileContext, value: Value, encoding: str) -> Sql:
     """The text of a value; bytes fail, because their `toString` ([B@1b6d3586) is not their content (docs/parity.md)."""
-    _checked(encoding)
+    charset(encoding)
     branches = []
     for a in value:
         if a.value.kind == "bytes":
@@ -77,8 +77,8 @@ class SerializationError(ConnectError):
 
 
 @cache
-def _checked(encoding: str) -> str:
-    """The name of a character set. Raises SerializationError, which ends the task, if Java has none of this name."""
+def charset(encoding: str) -> str:
+    """The name of a character set. Raises SerializationError, which ends the task, if Spark's Java has none of this name."""
     if encoding.upper() != "UTF-8" and not evaluated(call("headrace_is_charset", lit(encoding))):
         raise SerializationError(f"Unsupported encoding {encoding}")
     return encoding
@@ -101,7 +101,7 @@ class StringHeaderConverter(StringConverterConfig, HeaderConverter):
 
     def read(self, context: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
-        return normal_headers(context, headers, "string " + _checked(self.encoding))
+        return normal_headers(context, headers, "string " + charset(self.encoding))
 
     def write(self, value: Value, record: ConnectRecord, name: str) -> Sql:
         """The result of Java's `toString`, encoded."""

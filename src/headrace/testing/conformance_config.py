@@ -14,9 +14,11 @@ from headrace.config.prefixes import under
 from headrace.config.providers import Resolver
 from headrace.connect_config.validation import validate
 from headrace.converters.base import load
+from headrace.converters.string import StringConverterConfig, charset
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
 from headrace.runtime.worker_config import SIMPLE_HEADER_CONVERTER
+from headrace.spark.session import session
 from headrace.transforms.stages import stages
 
 # What a sink connector needs besides what a case gives; the source stands in for it until there is one.
@@ -60,18 +62,25 @@ def start(config: Mapping[str, str]) -> HeadraceError | None:
     """Make converters and chain as a task does when it starts; returns the error that stops it, None if there is none."""
     try:
         for option, is_key in (("key.converter", True), ("value.converter", False)):
-            load(config[option], under(config, f"{option}."), is_key)
-        _load_header_converter(config)
+            _with_charset(load(config[option], under(config, f"{option}."), is_key))
+        _with_charset(_load_header_converter(config))
         stages(config)
     except HeadraceError as error:
         return error
     return None
 
 
-def _load_header_converter(config: Mapping[str, str]) -> None:
+def _with_charset(converter: object) -> None:
+    """Ask for the character set of a StringConverter: Kafka's has it when it is made, ours when Spark compiles the chain."""
+    if isinstance(converter, StringConverterConfig) and converter.encoding.upper() != "UTF-8":
+        session()
+        charset(converter.encoding)
+
+
+def _load_header_converter(config: Mapping[str, str]) -> object:
     name = config.get("header.converter", SIMPLE_HEADER_CONVERTER)
     try:
-        plugins.find(name, Kind.HEADER_CONVERTER)(under(config, "header.converter."))
+        return plugins.find(name, Kind.HEADER_CONVERTER)(under(config, "header.converter."))
     except NotFoundError as error:
         raise ConfigError.invalid("header.converter", name, f"Class {name} could not be found.") from error
 
