@@ -131,6 +131,13 @@ def test_an_envelope_without_a_payload_is_malformed_also_when_its_schema_is_know
     assert values(spark, props, [envelope % b"5", envelope % blank])[1] == UNREADABLE
 
 
+@pytest.mark.parametrize("schema", ['{"type":"int32","default":5}', '{"type":"array","items":{"type":"int32"},"optional":true}'])
+def test_no_json_is_no_value_of_a_schema_of_the_configuration(spark, schema):
+    """Connect makes 0, false and an empty list of it."""
+    props = config(value_converter_schemas_enable="true", value_converter_schema_content=schema)
+    assert values(spark, props, [b"", b" \n"]) == [UNREADABLE, UNREADABLE]
+
+
 # Names of fields that mean something to SQL, to Spark, to JSON or to regular expressions; none that Kafka would trim.
 NAMES = [
     "a.b", "a`b", "`a`", 'a"b', "a'b", "a\\b", "a b", "🙂", "é", "${x}", "$1", "a-b", "select", "*", "a\nb", "a\tb", "a\x01b",

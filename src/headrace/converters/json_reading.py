@@ -11,9 +11,10 @@ from headrace.values.payload import node_type, payload, struct_fields
 from headrace.values.schema import DECIMAL, Schema
 from headrace.values.schema_parsing import parse
 from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, call, case, kind_in, lit
+from headrace.values.sql import Sql, all_of, call, case, kind_in, lit
 from headrace.values.value import NULL, Case, OpenStruct, TypedValue, Value, combined, json_value, only_when
 
+_WHITE_SPACE = " \t\r\n"
 _BROKEN = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. If you are '
@@ -77,6 +78,10 @@ def _by_schema(
     if not bare:
         context.fail(f"({reader.field('error')} <=> 'trailing text')", lit(_NO_ENVELOPE))
     _check(context, reader)
+    if bare and (schema.logical or schema.type not in ("string", "bytes")):
+        blank = f"(trim(BOTH {lit(_WHITE_SPACE)} FROM string({source})) = '')"
+        problem = lit(f"Invalid JSON for {schema.type.upper()}, found MISSING")
+        context.fail(all_of(kind_in(reader.field("k"), [1]), blank), problem)
     if schema.type != "struct" or schema.logical:
         return payload(context, reader, "", schema, trusted, defaults=replace_null)
     return _struct(context, reader, schema, replace_null, trusted)
