@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import TopicCollection, TopicPartition
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
@@ -70,6 +70,13 @@ class InspectingAdmin(Admin):
         resources = [ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)]
         self._wait_all(
             lambda: self._client.incremental_alter_configs(resources, validate_only=True, request_timeout=timeout_s), timeout_s
+        )
+
+    def check_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Validate a greater number of partitions on the broker, without adding them. Raises KafkaFailure if it would fail."""
+        partitions = [NewPartitions(topic, total)]
+        self._wait_all(
+            lambda: self._client.create_partitions(partitions, validate_only=True, request_timeout=timeout_s), timeout_s
         )
 
     def newest_timestamp(self, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S) -> int | None:

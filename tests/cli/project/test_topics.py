@@ -131,6 +131,8 @@ def test_partitions_are_added_and_what_kafka_cannot_change_is_refused_before_any
 
     declare(folder, name, partitions=1)
     assert "Kafka takes no partitions away" in refusal("plan", folder)
+    declare(folder, name, partitions=20_000)
+    assert "excessively large" in refusal("plan", folder).lower()
     declare(folder, name, partitions=3, replicas=2)
     assert "kafka-reassign-partitions.sh" in refusal("plan", folder)
     declare(folder, name, partitions=3, more='cleanup.policy = "nonsense"')

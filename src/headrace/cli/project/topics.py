@@ -42,18 +42,22 @@ class TopicChanges:
 
     def _problems(self, diff: Diff) -> list[str]:
         """Why it cannot be done: what no request can change, and what the broker refuses."""
-        topic, problems = self._declared[diff.name], list[str]()
+        topic, problems, grows = self._declared[diff.name], list[str](), False
         for setting in diff.settings if diff.action is Action.CHANGE else ():
             where = f"{TOPICS}: {topic.name} has {setting.old} as {setting.key}, and is declared with {setting.new}"
             if setting.key == _REPLICATION_FACTOR:
                 problems.append(f"{where}: move its replicas with kafka-reassign-partitions.sh, or declare what it has.")
-            elif setting.key == _PARTITIONS and int(setting.new or 0) < int(setting.old or 0):
-                problems.append(f"{where}: Kafka takes no partitions away; declare what it has.")
+            elif setting.key == _PARTITIONS:
+                grows = int(setting.new or 0) > int(setting.old or 0)
+                if not grows:
+                    problems.append(f"{where}: Kafka takes no partitions away; declare what it has.")
         try:
             if diff.action is Action.CREATE:
                 self._admin.check_creation(topic.name, topic.partitions, topic.replication_factor, topic.configs)
             elif settings := _settings(diff):
                 self._admin.check_settings(topic.name, settings)
+            if grows:
+                self._admin.check_partitions(topic.name, topic.partitions)
         except KafkaFailure as failure:
             problems.append(f"{TOPICS}: {topic.name}: {failure.reason}")
         return problems
