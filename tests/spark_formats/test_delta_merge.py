@@ -66,6 +66,13 @@ def test_a_record_without_key_is_no_other_records_row(spark: SparkSession, tmp_p
     assert rows(spark, tmp_path / "t") == [(1, "Thun")]
 
 
+def test_a_record_with_neither_key_nor_value_deletes_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    topic = Topic(spark, "struct<id: int>", "struct<id: int>")
+    topic.add([(0, (1,), (1,)), (0, (2,), (2,)), (0, None, None), (0, (1,), None)])
+    task({**UPSERT, "option.path": str(tmp_path / "t")}).put(topic.batch({0: (0, 4)}))
+    assert rows(spark, tmp_path / "t") == [(2,)]
+
+
 @pytest.mark.parametrize(
     ("given", "option", "why"),
     [

@@ -70,7 +70,7 @@ class SparkSinkConfig(FormatConfig):
     delete_enabled: bool = option(
         "delete.enabled", Type.BOOLEAN, False, importance=Importance.MEDIUM, group=_DATABASE,
         doc="Whether a record without value deletes the row of its key; needs `pk.mode=record_key`. If not, they are left "
-        "out, as all other formats do.",
+        "out, as all other formats do; so is always one that has no key either, like the event of a truncated table.",
     )  # fmt: skip
     auto_create: bool = option(
         "auto.create", Type.BOOLEAN, False, importance=Importance.MEDIUM, group=_DATABASE,

@@ -47,9 +47,11 @@ class SparkSinkTask(SinkTask):
     def _targets(self, batch: SinkBatch) -> Iterator[tuple[DataFrame, dict[str, str]]]:
         """The records of each target and its options; records without value only where they delete."""
         options, records = self._config.options, batch.frame
-        if not self._config.deletes:
-            # A batch of nothing else may be the first one, whose values have no type yet: it has no columns for the target.
-            records = records.where(records["value"].isNotNull())
+        # A batch of nothing else may be the first one, whose values have no type yet: it has no columns for the target.
+        writes = records["value"].isNotNull()
+        if self._config.deletes:  # not what has no key either, like the event of a truncated table: it names no row
+            writes |= records["key"].isNotNull()
+        records = records.where(writes)
         if not any(_TOPIC in value for value in options.values()):
             if not records.isEmpty():
                 yield records, options
