@@ -10,6 +10,7 @@ import pytest
 from headrace.connectors.base import TaskContext
 from headrace.connectors.spark_sink.jdbc import stage_name
 from headrace.errors import ConfigError, HeadraceError
+from headrace.spark.jdbc import Database
 from tests.spark_formats.conftest import Sql
 from tests.spark_formats.postgres import Postgres
 from tests.spark_formats.sinks import Topic, task
@@ -136,3 +137,16 @@ def test_what_does_not_fit_is_told(spark: SparkSession, props: Make, table: str)
         task(props(insert_mode="upsert", pk_mode="record_value", pk_fields="id")).put(batch)
     with pytest.raises(ConfigError, match="has to be the name of one column"):
         task(props(insert_mode="upsert", pk_mode="record_key")).put(batch)
+
+
+def test_what_fails_is_rolled_back_before_the_connection_is_closed(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    jvm.java.lang.System.setProperty("derby.stream.error.file", "/dev/null")
+    database = Database(spark, {"url": "jdbc:derby:memory:rolled-back;create=true"})
+    with database.transaction() as transaction:
+        transaction.execute("CREATE TABLE t (id INT)")
+    with pytest.raises(ValueError, match="It fails"), database.transaction() as transaction:  # unlike others, Derby tells
+        transaction.execute("INSERT INTO t VALUES (1)")
+        raise ValueError("It fails")
+    with database.transaction() as transaction:
+        assert transaction.execute("DELETE FROM t") == 0

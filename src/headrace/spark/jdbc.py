@@ -6,7 +6,7 @@ Connections and dialects are Spark's objects in the driver's JVM; rows do not pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from headrace.config.secrets import without_logins
@@ -72,10 +72,15 @@ class Database:
         connection = self._dialect.createConnectionFactory(self._jdbc_options("none")).apply(-1)
         try:
             connection.setAutoCommit(False)
-            yield Transaction(connection)
-            connection.commit()
+            try:
+                yield Transaction(connection)
+                connection.commit()
+            except BaseException:
+                with suppress(Exception):  # of a connection that is lost
+                    connection.rollback()  # `close` leaves it to the driver: Oracle's commits
+                raise
         finally:
-            connection.close()  # what was not committed is rolled back
+            connection.close()
 
     def _jdbc_options(self, table: str, kind: str = "JDBCOptions") -> Any:
         options = self._jvm.PythonUtils.toScalaMap({**self.options, "dbtable": table})
