@@ -161,7 +161,13 @@ def test_a_data_source_of_pyspark_data_sources_is_a_connector(run: Run, destinat
 
 
 def test_a_value_that_is_not_of_the_schema_fails_by_name(run: Run, destination: Cluster, topic_name: Name) -> None:
-    topic = topic_name("bad")
+    topic, letters = topic_name("bad"), topic_name("letters")
     destination.create(topic)
-    destination.produce(topic, [record(None, b'{"page": "home", "seconds": "many"}')])
-    assert "The value is not a JSON object of page STRING, seconds INT" in run("archive", topics=topic).trace()
+    destination.produce(
+        topic, [record(None, b'{"page": "home", "seconds": %s}' % seconds) for seconds in (b"1", b'"many"', b"2")]
+    )
+    queue = "errors.deadletterqueue.topic."
+    one = run("archive", topics=topic, **{queue + "name": letters, queue + "replication.factor": "1"})
+    assert "The value is not a JSON object of page STRING, seconds INT" in one.trace()
+    assert one.offsets() == {}, "of a micro-batch that fails nothing is committed"
+    assert [letter.value for letter in destination.read(letters)] == [b'{"page": "home", "seconds": "many"}']

@@ -47,6 +47,18 @@ def test_directories_are_columns_below_a_base_path(spark: SparkSession, tmp_path
     assert sorted(map(tuple, Source(spark, made).values() or [])) == [("one", 1), ("two", 2)]
 
 
+def test_in_bulk_everything_is_read_again_when_the_interval_is_over_and_after_a_start(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(tmp_path / "a.txt", "one\n")
+    bulk = Source(spark, props(tmp_path, mode="bulk", poll_interval_ms="3600000"))
+    assert (bulk.values(), bulk.values()) == (["one"], None)
+    bulk.start()
+    assert (bulk.values(), bulk.stored) == (["one"], [])
+    again = Source(spark, props(tmp_path, mode="bulk", poll_interval_ms="0"))
+    assert (again.values(), again.values()) == (["one"], ["one"])
+
+
 def test_a_file_that_is_still_written_waits(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_text("now\n")
     assert Source(spark, props(tmp_path, file_settle_ms="3600000")).values() is None
