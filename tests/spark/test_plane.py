@@ -350,6 +350,8 @@ def test_a_plane_without_task_slots_says_so(spark: SparkSession) -> None:
             wait_until(lambda: [e for e in events if e["event"] == "data-plane.slots.missing"], WAIT_S, "the warning")
         finally:
             plane.stop()
+    (started,) = [e for e in events if e["event"] == "data-plane.started"]
+    assert (started["tasks"], started["master"]) == (64, spark.sparkContext.master)
     (warning,) = [e for e in events if e["event"] == "data-plane.slots.missing"]
     assert (warning["log_level"], warning["tasks"]) == ("warning", 64)
     assert warning["started"] < 64

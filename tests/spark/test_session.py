@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column
 
 from headrace.spark import session
+from headrace.spark.plane import cores
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,13 @@ def without_jars(monkeypatch: pytest.MonkeyPatch) -> None:
 ])  # fmt: skip
 def test_executors_elsewhere_take_large_messages(conf: Mapping[str, str], size: str | None):
     assert session.settings(conf).get("spark.rpc.message.maxSize") == size
+
+
+def test_by_default_each_core_has_a_slot_for_a_lane_and_one_for_other_jobs():
+    settings = session.settings({})
+    assert settings["spark.master"] == f"local[{2 * cores()}]"
+    assert settings["spark.default.parallelism"] == str(cores())
+    assert "spark.default.parallelism" not in session.settings({"spark.master": "local[4]"})
 
 
 CLUSTER = {"spark.master": "spark://host:7077"}
