@@ -45,6 +45,23 @@ def test_a_new_column_is_added_where_that_is_asked_for(spark: SparkSession, tmp_
     assert {tuple(row) for row in spark.read.format("delta").load(str(path)).collect()} == {(1, "Bern"), (2, None)}
 
 
+def test_a_field_that_a_schema_does_not_have_keeps_its_value(spark: SparkSession, tmp_path: Path) -> None:
+    value = "struct<id: int, city: string, zip: string, headrace_own_fields: array<string>>"
+    topic, old, new = Topic(spark, "struct<id: int>", value), ["id", "city"], ["id", "city", "zip"]
+    topic.add([(0, (key,), (key, "Bern", "3000", new)) for key in (1, 2, 3)])
+    topic.add([(0, (1,), (1, "Thun", None, old))])
+    topic.add([(0, (1,), (1, "Thun", "3600", new)), (0, (1,), (1, "Chur", None, old)), (0, (2,), (2, "Bern", None, new))])
+    topic.add([(0, (3,), None), (0, (3,), (3, "Visp", None, old))])
+    for more in ({}, {"option.mergeSchema": "true"}):
+        path = tmp_path / f"t{len(more)}"
+        made = task({**UPSERT, "option.path": str(path), **more})
+        made.put(topic.batch({0: (0, 3)}))
+        made.put(topic.batch({0: (3, 4)}))
+        assert rows(spark, path)[0] == (1, "Thun", "3000"), "no record of this batch has the field"
+        made.put(topic.batch({0: (4, 9)}))
+        assert rows(spark, path) == [(1, "Chur", "3600"), (2, "Bern", None), (3, "Visp", None)]
+
+
 def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: Path) -> None:
     topic, gone = Topic(spark, "struct<id: int>", "struct<id: int, c: string>"), Topic(spark, "struct<id: int>", "variant")
     topic.add([(0, (1,), (1, "a")), (0, (2,), (2, "b"))])

@@ -72,6 +72,24 @@ def test_a_record_without_value_deletes_its_row(spark: SparkSession, sql: Sql, p
     assert rows(sql, table) == [(2, "again", 2)]
 
 
+def test_a_field_that_a_schema_does_not_have_keeps_its_value(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    value, old, new = "struct<name: string, total: int, headrace_own_fields: array<string>>", ["name"], ["name", "total"]
+    topic = Topic(spark, "bigint", value)
+    topic.add([(0, key, ("a", 1, new)) for key in (1, 2, 3)])
+    topic.add([(0, 1, ("b", None, old))])
+    topic.add([(0, 1, ("b", 2, new)), (0, 1, ("c", None, old)), (0, 2, ("a", None, new)), (0, 4, ("d", None, old))])
+    topic.add([(0, 3, None), (0, 3, ("e", None, old))])
+    made = task(props(**UPSERT, delete_enabled="true"))
+    made.put(topic.batch({0: (0, 3)}))
+    made.put(topic.batch({0: (3, 4)}))
+    assert rows(sql, table)[0] == (1, "b", 1), "no record of this batch has the field"
+    made.put(topic.batch({0: (4, 10)}))
+    assert rows(sql, table) == [(1, "c", 2), (2, "a", None), (3, "e", 7), (4, "d", 7)]
+    sql(f"DELETE FROM {table}")
+    task(props(pk_mode="record_key", pk_fields="id")).put(topic.batch({0: (6, 8)}))
+    assert rows(sql, table) == [(2, "a", None), (4, "d", 7)], "the default, where the schema does not have it"
+
+
 def test_update_changes_only_what_is_there(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
     sql(f"INSERT INTO {table} VALUES (1, 'old', 1)")
     topic = Topic(spark, "struct<id: bigint>", "struct<name: string>")

@@ -18,8 +18,8 @@ def inserted(before: Sequence[Any], records: Sequence[tuple[Any, str | None]], *
     database.execute("CREATE TABLE t (id INT PRIMARY KEY, name TEXT)")
     database.executemany("INSERT INTO t VALUES (?, ?)", before)
     database.execute(merge.create_stage())
-    rows = [(key, name, 0, offset, int(name is None)) for offset, (key, name) in enumerate(records)]
-    database.executemany("INSERT INTO stage VALUES (?, ?, ?, ?, ?)", rows)
+    rows = [(key, name, 0, offset, int(name is None), 0) for offset, (key, name) in enumerate(records)]
+    database.executemany("INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?)", rows)
     for statement in merge.statements("insert", deletes):
         database.execute(statement)
     assert database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("t",)]

@@ -118,6 +118,17 @@ def common_shape(value: Value) -> Shape:
     return reduce(_union, shapes)
 
 
+def own_fields(value: Value) -> Sql | None:
+    """The names of the fields that the schema of a struct has (ARRAY<STRING>); None if all of its schemas have the same.
+
+    A field that is missing is NULL in the struct of all fields (`column`), as one that is there may be.
+    """
+    named = [(a.when, [name for name, _ in _shape_of_typed(a.value).fields]) for a in _present(value)]
+    if not common_shape(value).fields or len({frozenset(names) for _, names in named}) < 2:
+        return None
+    return case([(when, call("array", *map(lit, names))) for when, names in named])
+
+
 def _present(value: Value) -> list[Case]:
     return [a for a in value if a.when != NEVER and a.value.kind != "null"]
 

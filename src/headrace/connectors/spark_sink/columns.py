@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from headrace.connectors.spark_sink.envelope import row_after
 from headrace.converters.base import WithoutRegistry
-from headrace.values.columns import column, json_text
+from headrace.values.columns import column, common_shape, json_text, own_fields
 from headrace.values.compile_context import CompileContext
-from headrace.values.sql import Sql, case, lit
+from headrace.values.sql import Sql, call, case, lit, quoted
 from headrace.values.value import Value
+
+OWN_FIELDS = "headrace_own_fields"
+"""A further field of structs of several schemas: the names of those fields that the record's own schema has."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class ColumnWriter(WithoutRegistry):
         if self.enveloped:
             value = row_after(context, value)
         if self.ddl is None:
-            return column(context, value, self.what)
+            return _with_own_fields(context, value, column(context, value, self.what))
         branches = []
         for a in value:
             if a.value.kind == "string":
@@ -42,3 +45,12 @@ class ColumnWriter(WithoutRegistry):
         parsed = context.scope.bind(f"headrace_try(from_json({text}, {lit(self.ddl)}, map('mode', 'FAILFAST')))")
         context.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(f"The {self.what} is not a JSON object of {self.ddl}"))
         return parsed
+
+
+def _with_own_fields(context: CompileContext, value: Value, sql: Sql) -> Sql:
+    own = own_fields(value)
+    if own is None:
+        return sql
+    struct = context.scope.bind(sql)
+    members = [x for name, _ in common_shape(value).fields for x in (lit(name), f"{struct}.{quoted(name)}")]
+    return f"if({struct} IS NULL, NULL, {call('named_struct', *members, lit(OWN_FIELDS), own)})"

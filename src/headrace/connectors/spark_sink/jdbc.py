@@ -6,7 +6,7 @@ So a batch is there as a whole or not at all; with a key, a batch that comes aga
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -14,15 +14,15 @@ import structlog
 
 from headrace.connectors.base import TaskContext
 from headrace.connectors.sink import SinkBatch
-from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, Merge
-from headrace.connectors.spark_sink.rows import deletes_only, keyed_columns
+from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, SET, Merge
+from headrace.connectors.spark_sink.rows import KeyedColumns, deletes_only, keyed_columns
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError
 from headrace.spark.jdbc import Database
 from headrace.sql_functions import F
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 log = structlog.get_logger(__name__)
 
@@ -41,13 +41,14 @@ class JdbcSinkTask(SparkSinkTask):
         exists = self._exists(database, table)
         if not exists and deletes_only(records, self._config):
             return
-        columns, keys = keyed_columns(records, self._config)
-        staged = self._stage_columns(records, columns)
+        keyed = keyed_columns(records, self._config)
+        staged = self._stage_columns(records, keyed)
         if not exists:
-            self._create(database, table, staged.select(*columns), keys)
-        names = self._names(database, table, columns)
+            self._create(database, table, staged.select(*keyed.columns), keyed.keys)
+        names = self._names(database, table, keyed.columns)
         stage = stage_name(self.context, table)
-        merge = Merge(table, stage, [names[c] for c in columns], [names[k] for k in keys], database.quoted)
+        columns, keys = [names[c] for c in keyed.columns], [names[k] for k in keyed.keys]
+        merge = Merge(table, stage, columns, keys, database.quoted, [{names[c] for c in some} for some in keyed.sets])
         with database.transaction() as transaction:
             transaction.execute(merge.create_stage())
         try:
@@ -60,11 +61,12 @@ class JdbcSinkTask(SparkSinkTask):
             _drop(database, stage)
             raise
 
-    def _stage_columns(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
+    def _stage_columns(self, records: DataFrame, keyed: KeyedColumns) -> DataFrame:
         deleted = records["value"].isNull()
         remaining = records if self._config.delete_enabled else records.where(~deleted)
         order = {PARTITION: records["original_partition"], OFFSET: records["offset"], DELETED: F.when(deleted, 1).otherwise(0)}
-        return remaining.select(*(column.alias(name) for name, column in {**columns, **order}.items()))
+        columns = {**keyed.columns, **order, SET: keyed.number}
+        return remaining.select(*(column.alias(name) for name, column in columns.items()))
 
     def _exists(self, database: Database, table: str) -> bool:
         """Whether the table is there. Raises ConfigError if it is not and may not be made."""
@@ -87,7 +89,7 @@ class JdbcSinkTask(SparkSinkTask):
             names[name] = match[0]
         return names
 
-    def _create(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> None:
+    def _create(self, database: Database, table: str, empty: DataFrame, keys: Sequence[str]) -> None:
         """Make the table with its key, in one transaction: without the key, batches that come again would be there twice."""
         created = False
         try:

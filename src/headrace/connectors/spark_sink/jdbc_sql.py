@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-PARTITION, OFFSET, DELETED = "headrace_partition", "headrace_offset", "headrace_deleted"
+PARTITION, OFFSET, DELETED, SET = "headrace_partition", "headrace_offset", "headrace_deleted", "headrace_set"
 _GREATEST = 2**63 - 1  # of BIGINT: a smaller literal is an INT
 
 
@@ -20,32 +20,55 @@ class Merge:
     """`columns`, `keys`: of the table."""
     quoted: Callable[[str], str]
     """An identifier as SQL."""
+    sets: Sequence[Collection[str]] = ()
+    """The columns that records have, if not all have the same; the stage says which of these are a record's."""
 
     def create_stage(self) -> str:
         """An empty table with the columns of the table, in their types, and what the rows are ordered by.
 
         The types of those are those of literals, which databases agree on: none has every name of a type, in none CAST takes all.
         """
-        order = f"0 AS {PARTITION}, {_GREATEST} AS {OFFSET}, 0 AS {DELETED}"
+        order = f"0 AS {PARTITION}, {_GREATEST} AS {OFFSET}, 0 AS {DELETED}, 0 AS {SET}"
         return f"CREATE TABLE {self.stage} AS SELECT {self._list(self.columns)}, {order} FROM {self.table} WHERE 1 = 0"
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
         """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
-        if mode == "insert" and deletes:
+        statements = []
+        if deletes and (mode == "insert" or self.sets):
             # A key may be deleted and inserted again, so the delete comes first, and what came before it is not inserted.
-            deleted = self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}")
-            statements = [deleted, self._insert(f" AND {self._not_deleted()}")]
+            statements += [self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}")]
+        if mode == "insert":
+            inserts = [(columns, f" AND {SET} = {place}") for place, columns in enumerate(self.sets)] or [(self.columns, "")]
+            after = f" AND {self._not_deleted()}" if deletes else ""
+            statements += [self._insert([c for c in self.columns if c in columns], which + after) for columns, which in inserts]
         else:
-            # Of columns that are all in the key an update changes nothing.
-            statements = [] if mode == "update" and not self._non_key_columns() else [getattr(self, f"_{mode}")()]
-            statements += [self._delete(self._last(1), self._same())] if deletes else []
+            common = [c for c in self._non_key_columns() if all(c in columns for columns in self.sets)]
+            if mode == "upsert":
+                statements += [self._upsert(common)]
+            elif common:  # of columns that are all in the key an update changes nothing
+                statements += [self._update(common, self._last(0))]
+            statements += self._updates_of_some(deletes)
+            statements += [self._delete(self._last(1), self._same())] if deletes and not self.sets else []
         return [*statements, f"DROP TABLE {self.stage}"]
+
+    def _updates_of_some(self, deletes: bool) -> list[str]:
+        """The statements for columns that only some records have: their last value is not of the last record of a key."""
+        by_sets: dict[str, list[str]] = {}
+        for column in self._non_key_columns():
+            places = [str(place) for place, columns in enumerate(self.sets) if column in columns]
+            if len(places) < len(self.sets):
+                by_sets.setdefault(", ".join(places), []).append(column)
+        after = f" AND {self._not_deleted()}" if deletes else ""
+        return [
+            self._update(columns, self._last(0, f" WHERE {DELETED} = 0 AND {SET} IN ({places}){after}"))
+            for places, columns in by_sets.items()
+        ]
 
     def _delete(self, deletes: str, condition: str) -> str:
         return f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {deletes} WHERE {condition})"
 
-    def _insert(self, condition: str = "") -> str:
-        names = self._list(self.columns)
+    def _insert(self, columns: Sequence[str], condition: str) -> str:
+        names = self._list(columns)
         rows = f"SELECT {names} FROM {self.stage} s WHERE {DELETED} = 0{condition}"
         return f"INSERT INTO {self.table} ({names}) {rows} ORDER BY {PARTITION}, {OFFSET}"
 
@@ -55,24 +78,24 @@ class Merge:
         later = f"(d.{OFFSET} > s.{OFFSET} OR (d.{OFFSET} = s.{OFFSET} AND d.{PARTITION} > s.{PARTITION}))"
         return f"NOT EXISTS (SELECT 1 FROM {self.stage} d WHERE d.{DELETED} = 1 AND {same} AND {later})"
 
-    def _upsert(self) -> str:
-        names = self._list(self.columns)
-        changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in self._non_key_columns())
+    def _upsert(self, columns: Sequence[str]) -> str:
+        names = self._list([c for c in self.columns if c in self.keys or c in columns])
+        changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in columns)
         action = f"DO UPDATE SET {changes}" if changes else "DO NOTHING"
         return (
             f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self._last(0)} "
             f"ON CONFLICT ({self._list(self.keys)}) {action}"
         )
 
-    def _update(self) -> str:
-        changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in self._non_key_columns())
-        return f"UPDATE {self.table} SET {changes} FROM {self._last(0)} WHERE {self._same()}"
+    def _update(self, columns: Sequence[str], rows: str) -> str:
+        changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in columns)
+        return f"UPDATE {self.table} SET {changes} FROM {rows} WHERE {self._same()}"
 
-    def _last(self, deleted: int) -> str:
-        """The last row of each key, those that are deletes or those that are none."""
+    def _last(self, deleted: int, where: str = "") -> str:
+        """The last row of each key, those that are deletes or those that are none. where: of which rows of the stage."""
         ranked = (
             f"SELECT s.*, ROW_NUMBER() OVER (PARTITION BY {self._list(self.keys)} ORDER BY {OFFSET} DESC, {PARTITION} DESC) "
-            f"AS headrace_rank FROM {self.stage} s"
+            f"AS headrace_rank FROM {self.stage} s{where}"
         )
         return f"(SELECT * FROM ({ranked}) q WHERE headrace_rank = 1 AND {DELETED} = {deleted}) r"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.connectors.spark_sink.columns import OWN_FIELDS
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.errors import ConfigError
 from headrace.sql_functions import F
@@ -32,7 +34,8 @@ def part_columns(records: DataFrame, part: str) -> dict[str, Column]:
     from pyspark.sql.types import StructType
 
     type_ = records.schema[part].dataType
-    return {f.name: records[part].getField(f.name) for f in type_.fields} if isinstance(type_, StructType) else {}
+    names = [f.name for f in type_.fields if f.name != OWN_FIELDS] if isinstance(type_, StructType) else []
+    return {name: records[part].getField(name) for name in names}
 
 
 def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
@@ -52,16 +55,47 @@ def deletes_only(records: DataFrame, config: SparkSinkConfig) -> bool:
     return config.delete_enabled and records.where(records["value"].isNotNull()).isEmpty()
 
 
-def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
+@dataclass(frozen=True)
+class KeyedColumns:
+    """The columns of a batch's rows."""
+
+    columns: Mapping[str, Column]
+    keys: Sequence[str]
+    sets: Sequence[Collection[str]]
+    """The columns of the records of each schema in the batch, if they are not the same. A column that the schema of a record does
+    not have is not to be changed: NULL would take the place of what another record, or somebody else, has written there.
+    """
+    number: Column
+    """Which of `sets` a record has."""
+
+
+def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> KeyedColumns:
     """The columns by name, and which of them are the key, by `pk.mode`. Raises ConfigError for fields that are not there.
 
     Where rows are found by their key, a record whose key is NULL fails the job: all of these would be taken for one row, which no
     later record finds.
     """
-    columns, keys = _keyed_columns(records, config)
-    if config.insert_mode == "insert" and not config.deletes:
-        return columns, keys
-    return columns | {name: _required(records, name, columns[name]) for name in keys}, keys
+    field_lists = _field_lists(records)
+    values = value_columns(records)
+    if field_lists:  # a field that only records before this batch have is no column of it
+        values = {name: column for name, column in values.items() if any(name in fields for fields in field_lists)}
+    columns, keys = _keyed_columns(records, config, values)
+    fixed = {*keys, *metadata_columns(config)}
+    if config.insert_mode != "insert" or config.deletes:
+        columns |= {name: _required(records, name, columns[name]) for name in keys}
+    sets = [{name for name in columns if name in fixed or name in fields} for fields in field_lists]
+    number = F.lit(0)
+    for place, fields in enumerate(field_lists):
+        number = F.when(records["value"].getField(OWN_FIELDS) == F.array(*map(F.lit, fields)), place).otherwise(number)
+    return KeyedColumns(columns, keys, sets if len(sets) > 1 else [], number)
+
+
+def _field_lists(records: DataFrame) -> list[list[str]]:
+    """The fields of the schemas of these records, where the task knows schemas with others."""
+    if f"{OWN_FIELDS}:" not in records.schema["value"].dataType.simpleString():
+        return []
+    own = records["value"].getField(OWN_FIELDS).alias("own")
+    return [row["own"] for row in records.where(records["value"].isNotNull()).select(own).distinct().orderBy("own").collect()]
 
 
 def _required(records: DataFrame, name: str, column: Column) -> Column:
@@ -70,8 +104,10 @@ def _required(records: DataFrame, name: str, column: Column) -> Column:
     return F.coalesce(column, F.raise_error(why))
 
 
-def _keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
-    value = {**value_columns(records), **metadata_columns(config)}
+def _keyed_columns(
+    records: DataFrame, config: SparkSinkConfig, values: Mapping[str, Column]
+) -> tuple[dict[str, Column], list[str]]:
+    value = {**values, **metadata_columns(config)}
     if config.pk_mode == "kafka":
         names = config.pk_fields or list(_KAFKA)
         places = ("original_topic", "original_partition", "offset")
@@ -82,7 +118,7 @@ def _keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[st
         key = _key(records, config)
         return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
     if config.pk_mode == "record_value":
-        return value, _require_fields(config.pk_fields or list(value_columns(records)), value, "value")
+        return value, _require_fields(config.pk_fields or list(values), value, "value")
     return value, []
 
 
