@@ -55,17 +55,23 @@ def test_changes_of_tables_leave_in_the_order_of_their_records(drive):
         assert {name: [record.key for record in topic.read_records()] for name, topic in out.items()} == dict.fromkeys(out, keys)
 
 
-def test_records_of_two_topics_with_one_time_and_offset_are_two(drive):
+def test_records_of_one_side_with_one_key_and_time_are_as_many_as_they_are(drive):
+    """Of one topic or two, of one record or two, of one batch or two: in the order in which they have come."""
     builder = StreamsBuilder()
     windows = JoinWindows.of_time_difference_with_no_grace(10)
     pair = lambda one, other: F.concat(one, other)  # noqa: E731
-    builder.stream(["a", "b"], STRINGS).join(builder.stream("c", STRINGS), pair, windows).to("out")
+    numbered = builder.stream(["a", "b"], STRINGS).flat_map_values(
+        lambda value: F.transform(F.sequence(F.lit(0), F.lit(4099)), lambda i: F.concat(value, i.cast("string")))
+    )
+    some = numbered.filter(lambda k, v: v.rlike("^([b-z]0|a4098|a4099)$"))
+    some.join(builder.stream("c", STRINGS), pair, windows).to("out")
     with drive(builder) as driver:
         driver.topics.append("b", b"k", b"b", 1)
-        feed(driver, "a", [("k", "a", 1)])
+        feed(driver, "a", [("k", "a", 1), ("k", "x", 1)])
+        feed(driver, "a", [("k", "later", 1), ("k", "y", 1)])
         feed(driver, "c", [("k", "c", 2)])
         out = driver.create_output_topic("out", Serdes.string(), Serdes.string())
-        assert [value for _, value in out.read_key_values()] == ["ac", "bc"]
+        assert [value for _, value in out.read_key_values()] == ["a4098c", "a4099c", "x0c", "b0c", "y0c"]
 
 
 def test_sinks_of_one_topic_write_in_the_order_of_their_records(drive):

@@ -85,6 +85,14 @@ class StoreTable:
         where = *self._where(), partition.cast("int"), prefix, tail, first.cast("bigint")
         return self._decoded(F.call_function("headrace_state_rows_of_key", *where), without="k")
 
+    def last_number(self, partition: Column, key: Column, time: Column) -> Column:
+        """The greatest `n` of the rows of a key and a time `w`, NULL if there are none."""
+        prefix = F.concat(self._log.key({"k": key}, whole=False), formats.long_bytes(time))
+        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix)
+        own = F.filter(rows, lambda row: F.length(row["key"]) == F.length(prefix) + F.lit(4))  # others are of longer keys
+        number = F.transform(own, lambda row: F.call_function("headrace_bytes_long", F.substr(row["key"], F.lit(-4), F.lit(4))))
+        return F.array_max(number)
+
     def prefix_scan(self, partition: Column, prefix: Column) -> Column:
         """The rows whose key begins with some bytes: an array of `Layout.names` without p, `v`, `t`."""
         return self._decoded(F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix))

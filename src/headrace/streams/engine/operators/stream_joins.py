@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.record import HEADERS_TYPE
-from headrace.sql_functions import F
+from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
@@ -19,7 +19,7 @@ from headrace.streams.windows import JoinWindows
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_NUMBER, _PRIME = 2**31, 4099
+_NUMBERS = 2**31  # that a row has room for
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Sides:
 
 def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Records:
     """All pairs within the window of which one is new; for a left or outer join also unmatched records whose window is over."""
-    timed = context.compute_once(_both_sides(context, node, sides))
-    new = timed.where("lv is not null or rv is not null")
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
+    timed = context.compute_once(_both_sides(context, node, sides, tables))
+    new = timed.where("lv is not null or rv is not null")
     pairs = context.compute_once(_pairs(new.where("k is not null"), tables, operation.windows))
     value = _value(node, operation, F.col("lv"), F.col("rv")).alias("v")
     joined = checked(lambda: pairs.select("p", "k", value, "t", "o", "h"), node)
@@ -59,15 +59,15 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     return Records(joined, ordered=False)
 
 
-def _both_sides(context: Context, node: str, sides: Sides) -> DataFrame:
+def _both_sides(context: Context, node: str, sides: Sides, tables: dict[bool, StoreTable]) -> DataFrame:
     """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o, h; st, the stream time that both sides share; lt and rt,
     the greatest time in each buffer, by which its rows expire.
 
     Records without a value join nothing, but advance stream time.
     """
-    left, right = sides.left.frame, sides.right.frame
+    left, right = _numbered(sides.left.frame, tables[True]), _numbered(sides.right.frame, tables[False])
     kinds = kind_of(left, "v"), kind_of(right, "v")
-    rows = ["p", "k", F.col("t").alias("w"), _number().alias("n")]
+    rows = ["p", "k", F.col("t").alias("w"), "n"]
     left_rows = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o", "h")
     right_rows = right.select(
         *rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o", "h"
@@ -92,10 +92,10 @@ def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
     """A stream joined with itself over one buffer: the results of Kafka's KStreamKStreamSelfJoin, in its order."""
     windows, table = operation.windows, _table(context, store, records)
-    number, stored = _number().alias("n"), F.col("t").alias("w")
-    frame = _with_stream_time(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
+    frame = _numbered(records.frame.where("k is not null and v is not null"), table)
+    frame = _with_stream_time(context, frame, "st", store, F.lit(True))
     frame = _with_stream_time(context, frame, "before", store, F.lit(True), last=-1)
-    new = context.compute_once(frame.select("p", "k", stored, number, "v", "t", "o", "h", "st", "before"))
+    new = context.compute_once(frame.select("p", "k", F.col("t").alias("w"), "n", "v", "t", "o", "h", "st", "before"))
     others = _candidates(table, new, new.select("p", "k", "w", "n", "v", "o"), max(windows.before_ms, windows.after_ms))
     met, mine, theirs = [], F.col("v"), F.col("x_v")
     for turn, (low, high), sides in (
@@ -116,13 +116,14 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", "h"), node), ordered=False)
 
 
-def _number() -> Column:
-    """A number that distinguishes records of one key and time, as Kafka's sequence number."""
-
-    def add(before: Column, number: Column) -> Column:
-        return F.pmod(before * F.lit(_PRIME) + number, F.lit(_NUMBER))
-
-    return F.aggregate("o", F.lit(0).cast("bigint"), add).cast("int")
+def _numbered(records: DataFrame, table: StoreTable) -> DataFrame:
+    """Add `n`, which distinguishes records of one key and time, as Kafka's sequence number: behind those in their buffer."""
+    same = Window.partitionBy("p", "k", "t").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    records = records.withColumn("n", F.row_number().over(same))
+    # Asked of the store once for all of them.
+    stored = F.when(F.col("n") == 1, table.last_number(F.col("p"), F.col("k"), F.col("t")))
+    number = F.coalesce(F.max(stored).over(same), F.lit(-1)) + F.col("n")
+    return records.withColumn("n", F.pmod(number, F.lit(_NUMBERS)).cast("int"))
 
 
 def _table(context: Context, store: str, records: Records) -> StoreTable:
