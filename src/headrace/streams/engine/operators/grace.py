@@ -15,7 +15,7 @@ from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.windows import stream_time
+from headrace.streams.engine.operators.windows import stream_time, with_place_of_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,14 +34,15 @@ def buffer_records(context: Context, node: str, store: str, grace_ms: int, recor
     late = timed.where(F.col("t") < F.col("now") - F.lit(grace_ms))
     fresh = timed.where(F.col("t") >= F.col("now") - F.lit(grace_ms))
     due = _table(context, store, frame).due(times.where("ct is not null"), F.col("ct") - F.lit(grace_ms))
-    rows = context.compute_once(_until(_with_new_records(due, fresh), timed, grace_ms))
+    rows = _with_new_records(due, fresh).withColumn("at", F.col("t") + F.lit(grace_ms))
+    rows = context.compute_once(with_place_of_time(rows, timed).drop("at"))
     _update_buffer(context, store, rows)
     # A record and those that it releases: itself first, if it is late.
-    passed = rows.where("until is not null")
+    passed = rows.where("place is not null")
     key = formats.encoded(context.state.stores[store].key_serde, F.col("k"), kind_of(frame, "k"), f"key of {node}")
-    released = Window.partitionBy("p", "until").orderBy("t", key)  # as Kafka's buffer is sorted; behind it comes a number
+    released = Window.partitionBy("p", "place").orderBy("t", key)  # as Kafka's buffer is sorted; behind it comes a number
     numbers = F.array(F.lit(1).cast("bigint"), F.dense_rank().over(released).cast("bigint"), F.col("fresh").cast("bigint"))
-    turn = F.concat("until", numbers, F.col("o")).alias("o")
+    turn = F.concat("place", numbers, F.col("o")).alias("o")
     turns = passed.select("p", "k", "v", "t", turn, "h")
     first = [
         passing.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h")
@@ -69,26 +70,12 @@ def _with_new_records(due: DataFrame, fresh: DataFrame) -> DataFrame:
     return there.withColumn("fresh", F.lit(False)).unionByName(come.withColumn("fresh", F.lit(True)))
 
 
-def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
-    """Add `until`, the place of the first record that ends the grace period of a row, NULL if none of this batch does."""
-    names = rows.columns
-    steps = timed.groupBy("p", "now").agg(F.min("o").alias("step"))
-    due = F.col("t") + F.lit(grace_ms)
-    # From the latest time down: the last step before a row is the first one in time that is enough for it.
-    asks = rows.select("p", due.alias("at"), F.lit(1).alias("asks"), F.struct(*names).alias("r"), F.lit(None).alias("step"))
-    says = steps.select("p", F.col("now").alias("at"), F.lit(0).alias("asks"), F.lit(None).alias("r"), "step")
-    down = Window.partitionBy("p").orderBy(F.col("at").desc(), "asks").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    both = asks.unionByName(says).withColumn("step", F.last("step", ignorenulls=True).over(down)).where("r is not null")
-    until = F.when(F.col("r.now") >= F.col("at"), F.col("r.o")).otherwise(F.col("step"))
-    return both.select("p", *[F.col(f"r.{name}").alias(name) for name in names if name != "p"], until.alias("until"))
-
-
 def _update_buffer(context: Context, store: str, rows: DataFrame) -> None:
     table = context.state.tables[store]
     key, value = F.struct("k", "t", "o").alias("k"), F.struct("v", "h")
     nothing = F.lit(None).cast(table.layout.value)
-    stays = rows.where("fresh and until is null")
-    leaves = rows.where("not fresh and until is not null")
+    stays = rows.where("fresh and place is null")
+    leaves = rows.where("not fresh and place is not null")
     none = [nothing.alias("ov"), F.lit(None).cast("bigint").alias("ot")]
     put = stays.select("p", key, value.cast(table.layout.value).alias("v"), "t", *none)
     deleted = leaves.select("p", key, nothing.alias("v"), "t", value.cast(table.layout.value).alias("ov"), F.col("t").alias("ot"))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F, Window
+from headrace.streams.engine import formats
 from headrace.streams.engine.columns import checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.windows import stream_time
+from headrace.streams.engine.operators.windows import stream_time, with_place_of_time
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
@@ -52,9 +53,7 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
         context.put(store, rows)
         context.advance_stream_time(store, context.compute_once(rows.groupBy("p").agg(F.max("t").alias("ct"))), store)
     if operation.shared_store is not None:
-        unmatched = _without_key(new, operation.kind).unionByName(
-            _unmatched(context, node, operation, new.where("k is not null"), pairs, times)
-        )
+        unmatched = _without_key(new, operation.kind).unionByName(_unmatched(context, node, operation, timed, pairs, times))
         joined = joined.unionByName(unmatched.select("p", "k", value, "t", "o", "h"))
     return Records(joined, ordered=False)
 
@@ -188,11 +187,12 @@ def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Col
 
 
 def _unmatched(
-    context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame
+    context: Context, node: str, operation: StreamJoin, timed: DataFrame, pairs: DataFrame, times: DataFrame
 ) -> DataFrame:
-    """The unmatched records whose window is over; others wait in the shared store."""
+    """The unmatched records whose window is over; others wait in the shared store. timed: of `_both_sides`."""
     from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
+    new = timed.where("(lv is not null or rv is not null) and k is not null")
     kinds = kind_of(new, "lv"), kind_of(new, "rv")
     value = StructType([StructField("lv", kinds[0]), StructField("rv", kinds[1])])
     stored = StructType(
@@ -210,12 +210,12 @@ def _unmatched(
     is_outer_side = F.lit(True) if operation.kind is JoinKind.OUTER else F.col("left")
     key = F.struct("k", "w", F.col("n").cast("bigint").alias("n"), "left")
     fresh = new.where(is_outer_side).select(
-        "p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.lit(True).alias("new")
+        "p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.col("st").alias("now")
     )
     sides = [_matched_rows(pairs, side) for side in ("l", "r")]
     met = context.compute_once(sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first")))
     waiting = _removable_rows(table, met, times)
-    waiting = waiting.select("p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.lit(False).alias("new"))
+    waiting = waiting.select("p", "k", "v", "t", F.lit(None).alias("o"), F.lit(None).alias("now"))
     rows = fresh.unionByName(waiting).withColumn("until", F.col("t") + wait)
     rows = rows.join(met, ["p", "k"], "left").join(times, "p", "left")
     rows = rows.withColumn("ct", F.greatest("ct", context.stream_time(node)))
@@ -223,13 +223,25 @@ def _unmatched(
     matched = F.col("first").isNotNull() & (F.col("first") <= F.col("until"))
     state = F.when(matched, F.lit("matched")).when(over, F.lit("unmatched")).otherwise(F.lit("waits"))
     rows = context.compute_once(rows.withColumn("state", state))
-    stays = rows.where("new and state = 'waits'").select("p", "k", "v", "t", *_no_previous_row(table))
-    leaves = rows.where("not new and state <> 'waits'").select(
+    stays = rows.where("now is not null and state = 'waits'").select("p", "k", "v", "t", *_no_previous_row(table))
+    leaves = rows.where("now is null and state <> 'waits'").select(
         "p", "k", null(value).alias("v"), "t", F.col("v").alias("ov"), F.col("t").alias("ot")
     )
     context.put(operation.shared_store, context.compute_once(stays.unionByName(leaves)))
+    alone = rows.where("state = 'unmatched'").select("p", "k", "v", "t", "o", "now", (F.col("until") + F.lit(1)).alias("at"))
+    key_serde = context.state.stores[operation.shared_store].key_serde
+    return _in_order(alone, timed, formats.encoded(key_serde, F.col("k.k"), stored["k"].dataType, f"key of {node}"))
+
+
+def _in_order(alone: DataFrame, timed: DataFrame, key: Column) -> DataFrame:
+    """Unmatched records at the place of the record that ends their wait, before its pairs, in the order of Kafka's shared store:
+    by time, side and key. key: its bytes.
+    """
+    placed = with_place_of_time(alone, timed.select("p", "o", F.col("st").alias("now")))
+    number = F.row_number().over(Window.partitionBy("p", "place").orderBy("t", "k.left", key, "k.n"))
+    place = F.concat("place", F.array(F.lit(-1).cast("bigint"), number.cast("bigint"))).alias("o")
     headers = F.lit(None).cast(HEADERS_TYPE).alias("h")  # Kafka's are those of the record that ends the wait
-    return rows.where("state = 'unmatched'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o", headers)
+    return placed.select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", place, headers)
 
 
 def _removable_rows(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
+from headrace.streams.engine import formats
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import AggregationInput
 from headrace.streams.engine.store_table import StoreTable
@@ -20,6 +21,23 @@ def stream_time(context: Context, clock: str, order: Sequence[Column], times: Co
     """The stream time of a node or a store at each record. last: 0, or -1 for the records before it only."""
     until = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, last)
     return F.greatest(F.max(times).over(until), context.stream_time(clock))
+
+
+def with_place_of_time(rows: DataFrame, records: DataFrame) -> DataFrame:
+    """Add `place`: that of the record at which the stream time reaches the time `at` of a row, NULL if none of this batch does.
+
+    rows: p, at; `o` and `now`, the place and the stream time at the arrival of a row, `now` NULL if it was there before the
+    batch. records: p, o, now of the batch.
+    """
+    names = rows.columns
+    steps = records.groupBy("p", "now").agg(F.min("o").alias("step"))
+    # From the latest time down: the last step before a row is the first one in time that is enough for it.
+    asks = rows.select("p", "at", F.lit(1).alias("asks"), F.struct(*names).alias("r"), F.lit(None).alias("step"))
+    says = steps.select("p", F.col("now").alias("at"), F.lit(0).alias("asks"), F.lit(None).alias("r"), "step")
+    down = Window.partitionBy("p").orderBy(F.col("at").desc(), "asks").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    both = asks.unionByName(says).withColumn("step", F.last("step", ignorenulls=True).over(down)).where("r is not null")
+    place = F.when(F.col("r.now") >= F.col("at"), F.col("r.o")).otherwise(F.col("step"))
+    return both.select("p", *[F.col(f"r.{name}").alias(name) for name in names if name != "p"], place.alias("place"))
 
 
 def with_stream_time(context: Context, inputs: Sequence[AggregationInput], frame: DataFrame, order: list[Column]) -> DataFrame:
@@ -55,18 +73,19 @@ def greatest_stream_times(inputs: Sequence[AggregationInput]) -> list[Column]:
 
 def advance_stream_times(context: Context, inputs: Sequence[AggregationInput], rows: DataFrame, row_time: Column) -> DataFrame:
     """Advance the stream times of an aggregation's inputs, and the time of its store by which rows expire: the greatest time of a
-    row that was put, as in Kafka Streams. Returns p and ct, the stream time of the first input.
+    row that was put, as in Kafka Streams. Returns p; ct, the stream time of the first input; last, the last place of the batch.
 
     rows: those of a batch, with `stream_time_columns`; also those that changed nothing, because a record whose aggregate is NULL
     advances stream time too. row_time: the time of a row by which it expires.
     """
     columns, store = stream_time_columns(inputs), inputs[0].operation.store
-    times = rows.groupBy("p").agg(*[F.max(column).alias(column) for column in columns], F.max(row_time).alias("ct"))
+    greatest = [F.max(column).alias(column) for column in columns]
+    times = rows.groupBy("p").agg(*greatest, F.max(row_time).alias("ct"), F.max("mo").alias("last"))
     times = context.compute_once(times)
     for column, stream_input in zip(columns, inputs, strict=True):
         context.advance_stream_time(stream_input.node, times.select("p", F.col(column).alias("ct")))
     context.advance_stream_time(store, times, store)
-    return times.select("p", F.col(columns[0]).alias("ct"))
+    return times.select("p", F.col(columns[0]).alias("ct"), "last")
 
 
 def store_retention_ms(context: Context, operation: StreamAggregate) -> int:
@@ -100,16 +119,22 @@ def closed_windows(
     frame: DataFrame,
     times: DataFrame,
 ) -> DataFrame:
-    """The rows of windows that this batch has closed: names, v, t, ov (NULL), mo."""
+    """The rows of windows that this batch has closed: names, v, t, ov (NULL), mo.
+
+    Their places are behind the batch, in the order of Kafka Streams' stores by time. times: of `advance_stream_times`.
+    """
     names = table.layout.names
     lasts = F.lit(_length(windows) + windows.grace_ms)  # from the time in the index until a window is over
     before = F.coalesce(context.stream_time(node), F.lit(-1))
     closed = table.due(times.where("ct is not null"), F.col("ct") - lasts, before - lasts + F.lit(1))
-    untouched = closed.join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
-    touched = frame.select(*names, "v", "t", "mo").where("v is not null").join(times, "p")
+    untouched = closed.join(frame.select(*names), names, "left_anti").select(*names, "v", "t")
+    touched = frame.select(*names, "v", "t").where("v is not null").join(times, "p")
     over = F.col(_time(windows)) + lasts
-    touched = touched.where((over <= F.col("ct")) & (over > before)).drop("ct")
-    rows = untouched.select(*names, "v", "t", "mo").unionByName(touched)
+    touched = touched.where((over <= F.col("ct")) & (over > before)).drop("ct", "last")
+    rows = untouched.unionByName(touched).join(times.select("p", "last"), "p")
+    key = formats.encoded(table.store_with_serdes.key_serde, F.col("k"), table.layout.keys[0][1], f"key of {node}")
+    number = F.row_number().over(Window.partitionBy("p").orderBy(*[name for name in ("e", "w") if name in names], key))
+    rows = rows.withColumn("mo", F.concat("last", F.array(number.cast("bigint"))))
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
 
 
