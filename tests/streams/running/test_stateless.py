@@ -13,6 +13,7 @@ from headrace.streams import (
     AutoOffsetReset,
     Branched,
     Consumed,
+    Grouped,
     Materialized,
     Named,
     Printed,
@@ -205,6 +206,24 @@ def test_a_record_for_which_an_expression_fails_goes_to_the_dead_letter_topic_an
     assert b"\tat org.apache.spark" in headers["__streams.errors.stacktrace"]
     place = [headers[f"__streams.errors.{name}"] for name in ("topic", "partition", "offset")]
     assert place == [b"in", b"0", b"4"]
+
+
+def test_a_table_has_a_record_of_its_topic_that_was_left_out_before_a_restart_as_after_it(drive, spark):
+    """Its topic is its changelog: without the record, only a restart would put it there."""
+    topics, optimized = TopicsInMemory(spark), {"topology.optimization": "all"}
+    config = {"processing.exception.handler": "continue", **optimized}
+    builder = StreamsBuilder(optimized)
+    table = builder.table("in", STRINGS, Materialized.as_("rows"))
+    numbers = table.group_by(lambda k, v: (k, v.cast("bigint")), Grouped.with_(Serdes.string(), Serdes.long()))
+    numbers.reduce(lambda one, other: one + other, lambda one, other: one - other, Materialized.as_("sums"))
+    with drive(builder, config=config, topics=topics) as driver:
+        feed(driver, "in", [("a", "1", 1), ("a", "no number", 2)])
+        before = dict(driver.store("rows").all())
+    with drive(builder, config=config, topics=topics) as driver:
+        assert dict(driver.store("rows").all()) == before == {"a": "no number"}
+        feed(driver, "in", [("a", "2", 3), ("a", "3", 4), ("a", "4", 5)])
+        assert dict(driver.store("rows").all()) == {"a": "4"}
+        assert dict(driver.store("sums").all()) == {"a": 3}  # 1 - 2 + 3 - 3 + 4, as in Kafka
 
 
 def test_a_value_with_a_zero_byte_in_the_error_is_a_dead_letter_too(drive):

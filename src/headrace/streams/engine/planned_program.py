@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams.engine import dead_letters, offset_metadata
 from headrace.streams.engine.context import Context, StateManager
-from headrace.streams.engine.flows import Flow
+from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.operators import tables
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.runtime import Output, RecordFailedError
 from headrace.streams.engine.source import RAW, SourceReader
@@ -42,7 +43,7 @@ class PlannedProgram:
 
     def prepare(self) -> None:
         """Plan the nodes without records: creates the stores, and finds what Spark refuses. Raises StreamsError."""
-        self.context, self._job = self._planned(), None
+        self.context, self._job, self._dead_letter_job = self._planned(), None, None
         offset_metadata.require_fits(self.program.number, self.context)
 
     def job(self) -> Any:
@@ -53,14 +54,22 @@ class PlannedProgram:
             self._job = self._state.runtime.program(self.context.outputs)
         return self._job
 
-    def dead_letter_job(self, failure: RecordFailedError) -> Any:
-        """The job of a batch of one record that has failed: writes it to the dead letter topic, if there is one."""
+    def dead_letter_job(self, failure: RecordFailedError, kept: Mapping[str, SourceNode]) -> Any:
+        """The job of a batch of one record that has failed: writes it to the dead letter topic, if there is one.
+
+        kept: by store whose changelog is the topic of a source, the source; a restore puts the record there, and so does this.
+        """
         runtime, to = self._state.runtime, self.source_reader.dead_letter_topic
         runtime.set_dead_letter_cause(failure)
-        if self._dead_letter_job is None:
-            inputs = [runtime.input(source.name, RAW, "partition") for source in self.program.sources]
-            frames = [] if to is None else [dead_letters.failed(raw, to, runtime.id) for raw in inputs]
-            self._dead_letter_job = runtime.program([Output("sink", "", None, frame) for frame in frames])
+        if self._dead_letter_job is None or runtime.volatile:
+            inputs = {source.name: runtime.input(source.name, RAW, "partition") for source in self.program.sources}
+            frames = [] if to is None else [dead_letters.failed(raw, to, runtime.id) for raw in inputs.values()]
+            context = Context(self._state)
+            for store, source in kept.items():
+                records = self.source_reader.flow(source, inputs[source.name], partial(self._skip, context))
+                assert isinstance(records, Records)
+                tables.source(context, source.name, store, True, records)
+            self._dead_letter_job = runtime.program([*(Output("sink", "", None, frame) for frame in frames), *context.outputs])
         return self._dead_letter_job
 
     def is_punctuation_due(self) -> bool:

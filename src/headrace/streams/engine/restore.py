@@ -64,7 +64,7 @@ class StoreRestore:
         partitions = [p for p in self.partitions if p[0] == topic]
         first = self.cluster.offsets(partitions, "earliest")
         ranges = {p: (first[p], positions[p]) for p in partitions if positions[p] > first.get(p, 0)}
-        if not ranges or store not in self.state.tables:
+        if not ranges:
             return
 
         def load() -> None:

@@ -25,6 +25,7 @@ from headrace.streams.engine.runtime import RecordFailedError, StreamBatch
 from headrace.streams.engine.source import Ranges, log_skipped
 from headrace.streams.engine.task_commits import TaskCommits
 from headrace.streams.engine.task_positions import TaskPositions
+from headrace.streams.nodes import SourceNode
 
 _COMMIT_AFTER_S = 0.1  # without a record after a batch, until its end is committed
 _OFFSETS_INTERVAL_S = 1.0  # between two requests for the end offsets of idle topics
@@ -138,9 +139,18 @@ class StreamTask:
         )
         self.positions.check(restoring=True)
         reader = self.plan.source_reader
-        for store, topic in self.source_changelogs.items():
-            source = next(node for node in self.plan.program.sources if topic in self.topics[node.name])
+        for store, source in self._kept_sources().items():
+            topic = self.source_changelogs[store]
             stores.from_source(store, topic, self.positions.offsets, lambda raw, source=source: reader.flow(source, raw))
+
+    def _kept_sources(self) -> dict[str, SourceNode]:
+        """By store of `source_changelogs`, the source that reads its topic."""
+        sources = self.plan.program.sources
+        return {
+            store: next(node for node in sources if topic in self.topics[node.name])
+            for store, topic in self.source_changelogs.items()
+            if store in self.state.tables
+        }
 
     def _batch(self, ranges: Ranges) -> None:
         try:
@@ -164,11 +174,13 @@ class StreamTask:
             self._batch(part)
 
     def _skip_failed_record(self, ranges: Ranges, failure: RecordFailedError) -> None:
-        """Write a record to the dead letter topic, if there is one, and continue after it."""
+        """Write a record to the dead letter topic, if there is one, and continue after it. A table whose changelog is the
+        record's topic has it, now as after a restore.
+        """
         ((topic, partition), (offset, _)) = next(item for item in ranges.items() if item[1][0] < item[1][1])
         log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
         self.metrics["dropped"] += 1
-        self._planned_batch(ranges, self.plan.dead_letter_job(failure), shows=False)
+        self._planned_batch(ranges, self.plan.dead_letter_job(failure, self._kept_sources()), shows=False)
 
     def _planned_batch(self, ranges: Ranges, job: Any, *, shows: bool = True) -> None:
         """shows: whether functions in this process get rows of it."""
