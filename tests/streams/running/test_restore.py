@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import RetriableError, StreamsError
-from headrace.streams import Grouped, Materialized, Serdes, StreamsBuilder, TimeWindows
+from headrace.streams import Grouped, Materialized, Serdes, Stores, StreamsBuilder, TimeWindows
 from headrace.streams.engine import offset_metadata
 from headrace.streams.engine.context import Context, StateManager
 from headrace.streams.engine.runtime import Output
@@ -266,6 +266,46 @@ def test_an_interrupted_batch_with_a_record_that_fails_counts_the_others_once(dr
         feed(driver, "in", [("a", "5", 5)])
         assert list(driver.store("counts").all()) == [("a", 4)]
     assert [row[5] for row in topics.rows["out"]] == [b"2", b"3", b"4", b"5"]
+
+
+class Ending(TopicsInMemory):
+    """Topics of an instance that is killed when all of a batch is written, and not committed."""
+
+    killed = False
+
+    def run(self, runtime, batch, inputs) -> None:
+        super().run(runtime, batch, inputs)
+        if self.killed:
+            raise Killed
+
+
+def test_what_an_interrupted_batch_does_not_write_again_does_not_come_back(drive, spark):
+    """The batch is run again with a filter that was mended: neither then, nor at a restart when no batch is interrupted."""
+    topics = Ending(spark)
+
+    def start(bad: str):
+        builder = StreamsBuilder()
+        good = builder.stream("in", STRINGS).filter(lambda k, v: v != bad)
+        good.group_by_key().count(Materialized.as_("counts"))
+        good.to_table(materialized=Materialized.as_(Stores.persistent_versioned_key_value_store("history", 60)))
+        return drive(builder, topics=topics)
+
+    with start("none") as driver:
+        feed(driver, "in", [("a", "1", 1)])
+    topics.killed = True
+    for batch in ([("a", "bad", 1), ("a", "bad", 2), ("b", "bad", 3), ("c", "2", 4)], []):
+        with pytest.raises(Killed), start("none") as driver:  # run again by the second one
+            feed(driver, "in", batch)
+    topics.killed = False
+    sizes = []
+    for _ in range(2):
+        with start("bad") as driver:
+            feed(driver, "in", [])
+            assert dict(driver.store("counts").all()) == {"a": 1, "c": 1}
+            assert [driver.store("history").versions(key) for key in "abc"] == [[(1, "1")], [], [(4, "2")]]
+            sizes.append([len(topics.rows[f"app-{name}-changelog"]) for name in ("counts", "history")])
+    # Of the batch three keys and four versions, written and taken back twice; and what it writes in the end.
+    assert sizes == [[1 + 2 * (3 + 3) + 1, 1 + 2 * (4 + 4) + 1]] * 2
 
 
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):

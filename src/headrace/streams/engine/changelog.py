@@ -3,6 +3,8 @@
 Key, value and timestamp are those that Kafka Streams writes for a store of this kind. Headers make the restore exact: `b`, the
 number of the batch that wrote the record, and `o`, the row that it replaced (time, then value; absent if there was none). An
 interrupted batch is run again from the state before it, which `o` preserves even if the log was compacted (docs/decisions/0012).
+It may write other rows than before (the time of the clock, a new version of the application), so what it has written is taken
+back in the topic first.
 
 A versioned store has a row for each version: in the store its time follows the key, and a byte before the value tells whether
 there is one; in the topic the time is the record's, and a deletion has no value.
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 BATCH, OLD = "b", "o"
+UNDONE = 2**63 - 1
+"""The number, as of a batch, of records that take back what an interrupted batch has written: their row is that of `o`."""
 REMEDY = "Reset the application (kafka-streams-application-reset.sh), or give the store another name."
 _TAILS = {
     StoreKind.WINDOW: (("w", 8), ("n", 4)), StoreKind.SESSION: (("e", 8), ("w", 8)), StoreKind.VERSIONED: (("w", 8),),
@@ -103,21 +107,31 @@ class Changelog:
         log: the records, columns partition, offset, key, value, headers, t; pending: the number of the interrupted batch, by
         partition.
         """
-        number = F.call_function("headrace_bytes_long", _header(BATCH))
-        cut_off = F.lit(False)
-        for partition, batch in pending.items():
-            cut_off = cut_off | ((F.col("partition") == partition) & (number == batch))
-        old = _header(OLD)
-        before = F.when(F.length(old) >= 8, F.substr(old, F.lit(9), F.length(old) - F.lit(8)))
-        since = F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8)))
-        value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(F.col("value"))
-        time = F.when(F.coalesce(cut_off, F.lit(False)), since).otherwise(F.col("t"))
+        cut_off, (before, since) = _is_interrupted(pending) | _is_undone(), _previous_row()
+        value = F.when(cut_off, before).otherwise(F.col("value"))
+        time = F.when(cut_off, since).otherwise(F.col("t"))
         if self.versioned:  # the previous row has the byte already
             log = log.withColumns({"key": F.concat("key", formats.long_bytes(F.col("t")))})
-            value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(self.stored(F.col("value")))
+            value = F.when(cut_off, before).otherwise(self.stored(F.col("value")))
         bad = formats.decoded(self.value_serde, self.body(value), self.layout.value)[1]
         columns = [self._checked_key().alias("key"), self._checked(value, bad, "value").alias("value"), time.alias("t")]
         return log.select(F.col("partition").alias("p"), *columns)
+
+    def undone(self, log: DataFrame, pending: Mapping[int, int]) -> DataFrame:
+        """Records that take back what interrupted batches have written, columns of `delivery.COLUMNS`; for rows that were taken
+        back already, none. To be written with the number UNDONE. log, pending: as for `restored`.
+        """
+        row = ["partition", "key", *(["t"] if self.versioned else [])]
+        written = log.where(_is_interrupted(pending) | _is_undone())
+        last = written.groupBy(*row).agg(F.max_by(F.struct("headers", F.col("t").alias("time")), "offset").alias("last"))
+        last = last.select(*row, "last.headers", "last.time").where(_is_interrupted(pending))
+        (before, since), old = _previous_row(), _header(OLD)
+        value, time = (self.body(before), F.col("t")) if self.versioned else (before, F.coalesce(since, "time"))
+        headers = F.when(old.isNotNull(), F.array(F.struct(F.lit(OLD).alias("key"), old.alias("value"))))
+        return last.select(
+            F.lit(self.topic).alias("topic"), "partition", "key", value.alias("value"), headers.alias("headers"),
+            time.alias("t"), F.lit(True).alias("numbered"),
+        )  # fmt: skip
 
     def stored(self, value: Column) -> Column:
         """The value of a row in the store, from the bytes that the value serde writes."""
@@ -180,6 +194,25 @@ class Changelog:
             f"topology? {REMEDY}"
         )
         return F.when(~bad, source).otherwise(F.raise_error(F.lit(sentence)).cast("binary"))
+
+
+def _is_interrupted(pending: Mapping[int, int]) -> Column:
+    """Whether an interrupted batch has written a record: by partition, its number."""
+    number, interrupted = F.call_function("headrace_bytes_long", _header(BATCH)), F.lit(False)
+    for partition, batch in pending.items():
+        interrupted = interrupted | ((F.col("partition") == partition) & (number == batch))
+    return F.coalesce(interrupted, F.lit(False))
+
+
+def _is_undone() -> Column:
+    return F.coalesce(F.call_function("headrace_bytes_long", _header(BATCH)) == F.lit(UNDONE), F.lit(False))
+
+
+def _previous_row() -> tuple[Column, Column]:
+    """Value and time of the row that a record has replaced, NULL if there was none."""
+    old = _header(OLD)
+    before = F.when(F.length(old) >= 8, F.substr(old, F.lit(9), F.length(old) - F.lit(8)))
+    return before, F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8)))
 
 
 def _header(name: str) -> Column:

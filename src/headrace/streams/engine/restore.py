@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
 from headrace.kafka.groups import Partition
+from headrace.streams.engine.changelog import UNDONE
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import StateManager
 from headrace.streams.engine.flows import Flow, Records
@@ -30,9 +31,11 @@ class StoreRestore:
     def from_changelogs(
         self, pending: Mapping[int, int], written: Collection[tuple[str, int]], counts: Callable[[str, DataFrame], bool]
     ) -> None:
-        """Restore every store that has a changelog. pending: by partition, the number of the interrupted batch; written: stores
-        with rows, as `StateManager.stores_written` returns them; counts: whether a changelog with these records is valid. Raises
-        the errors of `counts`, and StreamsError for a recreated changelog.
+        """Restore every store that has a changelog, and take back there what an interrupted batch has written.
+
+        pending: by partition, the number of the interrupted batch; written: stores with rows, as `StateManager.stores_written`
+        returns them; counts: whether a changelog with these records is valid. Raises the errors of `counts` and `Cluster.write`,
+        and StreamsError for a recreated changelog.
         """
         for topic, partitions in self.state.repartition_sources.items():
             if (topic, 0) in written and not any(self.cluster.offsets(partitions, "latest").values()):
@@ -58,6 +61,8 @@ class StoreRestore:
             rows = self.cluster.read(ranges)
             if counts(topic, rows):
                 self.state.tables[store].restore(changelog.restored(rows, pending))
+                if pending:
+                    self.cluster.write([changelog.undone(rows, pending)], UNDONE)
 
     def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
         """Restore a store whose changelog is its source topic, up to the read positions. flow: of the topic's records."""
