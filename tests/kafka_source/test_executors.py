@@ -14,14 +14,14 @@ import pytest
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from tests.clusters import Cluster, record
+from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import offsets_in
 from tests.kafka_source.test_transforms import SCHEMALESS, T
 from tests.process import WorkerProcess, children, is_alive, parent, worker_properties
 from tests.support import QUICK_JVM, seeds, wait_until
 
-PARTITIONS, EACH = 4, 25
+PARTITIONS, EACH, MORE = 4, 25, 20_000
 CHAIN = {
     "transforms": "cast,from", "transforms.cast.type": T + "Cast$Value", "transforms.cast.spec": "n:int32",
     "transforms.from.type": T + "InsertField$Value", "transforms.from.static.field": "from", "transforms.from.static.value": "x",
@@ -43,17 +43,18 @@ def executors(pid: int) -> list[int]:
     return found
 
 
+def numbered(n: int) -> Sent:
+    return record(b"k", b'{"n":"%d"}' % n, [("h", b"%d" % n)], 1_700_000_000_000 + n, partition=n % PARTITIONS)
+
+
 @pytest.mark.parametrize("delivery", seeds("disabled", "enabled"))
-def test_executors_read_change_and_write_the_records(
+def test_executors_read_change_and_write_the_records_also_after_their_driver_was_killed(
     source: Cluster, destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path,
     delivery: str,
 ) -> None:  # fmt: skip
     topic, name, group, dead = topic_name("spread"), topic_name("mirror"), topic_name("cluster"), topic_name("dead")
     source.create(topic, PARTITIONS)
-    sent = [
-        record(b"k", b'{"n":"%d"}' % n, [("h", b"%d" % n)], 1_700_000_000_000 + n, partition=n % PARTITIONS)
-        for n in range(PARTITIONS * EACH)
-    ]
+    sent = [numbered(n) for n in range(PARTITIONS * EACH)]
     source.produce(topic, [*sent, record(b"bad", b'{"n":"x"}', partition=0)])
     config: dict[str, Any] = {
         "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": source.bootstrap, "tasks.max": "2",
@@ -74,16 +75,23 @@ def test_executors_read_change_and_write_the_records(
         found = lambda: pids if len(pids := executors(worker.process.pid)) == 2 else []  # noqa: E731
         workers = wait_until(found, CONNECTOR_S, "both executors")
         status = worker.call("GET", f"/connectors/{name}/status")
+        size, more = destination.size(copy), [numbered(n) for n in range(len(sent), len(sent) + MORE)]
+        source.produce(topic, more)
+        wait_until(lambda: destination.size(copy) > size, CONNECTOR_S, lambda: f"it copies them; {worker.errors}")
         worker.kill()
         wait_until(lambda: not any(map(is_alive, workers)), 180, "executors end with their worker")
     assert [task["state"] for task in status["tasks"]] == ["RUNNING", "RUNNING"], status
+    with WorkerProcess(tmp_path, properties) as successor:
+        successor.await_ready()
+        ends = {partition: end + MORE // PARTITIONS for partition, end in ends.items()}
+        wait_until(lambda: offsets_in(destination, f"{group}-offset") == ends, 2 * CONNECTOR_S, lambda: successor.errors)
     copied = destination.read(copy, settled=True)
     for partition in range(PARTITIONS):
-        found = [r for r in copied if r.partition == partition]
-        wanted = [s for s in sent if s.partition == partition]
-        assert [(json.loads(r.value or b""), r.headers, r.timestamp) for r in found] == [
-            ({"n": partition + PARTITIONS * at, "from": "x"}, s.headers, s.timestamp) for at, s in enumerate(wanted)
-        ]
+        found = [(json.loads(r.value or b""), r.headers, r.timestamp) for r in copied if r.partition == partition]
+        wanted = [s for s in [*sent, *more] if s.partition == partition]
+        if delivery == "disabled":  # what the killed one had not committed is there again
+            found = list({value["n"]: (value, *rest) for value, *rest in found}.values())
+        assert found == [({"n": partition + PARTITIONS * at, "from": "x"}, s.headers, s.timestamp) for at, s in enumerate(wanted)]
     (buried,) = destination.read(dead)
     assert (buried.key, buried.value) == (b"bad", b'{"n":"x"}')
     assert ("__connect.errors.offset", str(EACH).encode()) in [(key, value) for key, value in buried.headers]
