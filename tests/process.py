@@ -94,6 +94,10 @@ class WorkerProcess:
         """The processes that it has started, its JVM among them."""
         return children(self.process.pid)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to all its processes."""
+        os.killpg(self.process.pid, number)
+
     def kill(self) -> None:
         """`kill -9` of the process itself, and of nothing else."""
         self.process.kill()

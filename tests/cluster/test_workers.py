@@ -1,8 +1,11 @@
-"""Two workers under load, of which the leader is killed: what was its own moves, all else continues, and nothing is lost."""
+"""Two workers under load, of which the leader is frozen and woken, and the next one killed: what was its own moves, all else
+continues, and nothing is lost or there twice.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -58,13 +61,13 @@ def reported(cluster: Cluster, topic: str, since_ms: float) -> set[str]:
     return {key.removeprefix("status-task-").rpartition("-")[0] for key in keys if key.startswith("status-task-")}
 
 
-def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interrupted(
+def test_when_the_leader_is_frozen_or_killed_nothing_is_lost_or_twice_and_what_stays_is_not_interrupted(
     destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
 ) -> None:
     group, names = topic_name("workers"), spread("lines")
     own = {"bootstrap.servers": destination_broker.bootstrap, "session.timeout.ms": "12000", "heartbeat.interval.ms": "1000"}
     own |= {"key.converter": STRING, "value.converter": STRING, "rest.advertised.host.name": "127.0.0.1"}
-    own["offset.storage.partitions"] = str(SLOTS)
+    own |= {"offset.storage.partitions": str(SLOTS), "exactly.once.source.support": "enabled"}
     with ExitStack() as stack:
         workers = []
         for number in range(2):
@@ -87,14 +90,31 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
             found = states(worker)
             return found.keys() == set(names) and all(s == "RUNNING" and w in where for s, w in found.values())
 
+        def arrived(name: str) -> list[bytes | None]:
+            return [r.value for r in destination.read(topics[name], settled=True)]
+
         writing = Writing(list(files.values()))
         writing.start()
         there = other.url.removeprefix("http://")
         wait_until(lambda: all_run(other, {here, there}), MOVED_S, f"all run; {other.errors}")
         wait_until(lambda: all(destination.size(topic) for topic in topics.values()), MOVED_S, "lines of each arrive")
+
+        leader.signal(signal.SIGSTOP)
+        wait_until(lambda: all_run(other, {there}), MOVED_S, lambda: f"its session ends: {states(other)}; {other.errors}")
+        leader.signal(signal.SIGCONT)
+
+        def both_have_some() -> bool:
+            return {where for _, where in states(other).values()} == {here, there}
+
+        wait_until(lambda: both_have_some() and all_run(other, {here, there}), MOVED_S,
+                   lambda: f"the woken one is a member again: {states(other)}; {other.errors}")  # fmt: skip
+        leader, other = wait_until(lambda: led(workers), MOVED_S, "one leads")
+        here, there = (worker.url.removeprefix("http://") for worker in (leader, other))
         places = {name: where for name, (_, where) in states(other).items()}
         moved = {name for name, where in places.items() if where == here}
         assert 0 < len(moved) < len(names), "both have some"
+        line = b"%d" % (writing.count + 1)  # not written yet: what copies it has reported all of its start
+        wait_until(lambda: all(line in arrived(name) for name in names), MOVED_S, lambda: f"lines arrive; {other.errors}")
         await_logs_of_both(other, names, {here, there})
         wait_until(lambda: listed(other) == {here: "answers", there: "answers"}, MOVED_S, "both workers are named")
 
@@ -107,14 +127,17 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
         writing.join()
         wanted = [b"%d" % n for n in range(writing.count)]
 
-        def arrived(name: str) -> list[bytes | None]:
-            return list(dict.fromkeys(r.value for r in destination.read(topics[name])))
-
         for name in names:
-            wait_until(lambda name=name: destination.size(topics[name]) >= len(wanted) and arrived(name) == wanted, MOVED_S,
-                       f"{len(wanted)} lines of {name}, in order")  # fmt: skip
+            wait_until(lambda name=name: len(arrived(name)) >= len(wanted), MOVED_S, f"{len(wanted)} lines of {name}")
+            assert arrived(name) == wanted, "each once, in order"
         interrupted = reported(destination, f"{group}-status", killed) - {names[0]}
         assert interrupted == moved - {names[0]}, "only what ran on the killed worker"
+
+
+def led(workers: list[WorkerProcess]) -> list[WorkerProcess]:
+    """The workers, of which the first one leads; none while no one or more than one does."""
+    leading = [worker for worker in workers if worker.call("GET", "/headrace/worker")["leader"]]
+    return sorted(workers, key=lambda worker: worker not in leading) if len(leading) == 1 else []
 
 
 def listed(worker: WorkerProcess) -> dict[str, str]:
