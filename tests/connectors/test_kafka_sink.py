@@ -31,7 +31,8 @@ def test_a_lane_writes_records_as_configured(changes: dict[str, str], written: d
 
 def test_each_client_gets_the_settings_of_its_prefix() -> None:
     props = {
-        **PROPS, "target.client.rack": "r", "target.linger.ms": "7", "connector.admin.retries": "3", "connector.producer.acks": "1",
+        **PROPS, "target.client.rack": "r", "target.linger.ms": "7", "connector.admin.retries": "3",
+        "connector.producer.acks": "1",
     }  # fmt: skip
     admin, producer = ADMIN.settings(props), PRODUCER.settings(props)
     assert admin == {"bootstrap.servers": "127.0.0.1:1", "client.rack": "r", "retries": "3"}
