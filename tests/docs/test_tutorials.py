@@ -23,6 +23,7 @@ from tests.cli.command import PLAIN, running
 from tests.spark_formats.conftest import postgres  # noqa: F401 - a fixture
 from tests.support import at_once, quick_java, selected
 
+pytestmark = pytest.mark.slow
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 _BLOCK = re.compile(r"^```(sh|output)\n(.*?)^```$", re.S | re.M)
 _TERMINAL = re.compile(r"^```console\n\$ headrace (dev\b.*)\n((?:\w.*\n)+)\$ export (.*?) *(?:#.*)?$", re.M)
