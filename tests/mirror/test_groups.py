@@ -18,7 +18,7 @@ from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
 from headrace.errors import RetriableError
 from tests.clusters import record
 from tests.mirror.flow import FLOW_S, Flow
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 LATENCIES = {f"kafka_connect_{group}_checkpoint_latency_ms{ending}" for group in ("mirror_mirrorcheckpointconnector", "plugins")
              for ending in ("", "_min", "_max", "_avg")}  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_group_that_does_not_answer_leaves_the_others(flow: Flow, spark: Spark
     hanging.send_offsets_to_transaction([TopicPartition(topic, 0, 1)], group.consumer_group_metadata(), 120)
     group.close()
     task = MirrorCheckpointTask(TaskContext("steady", 0))
-    stable = {"source.cluster.isolation.level": "read_committed", "admin.timeout.ms": "3000", GROUPS: f"{silent},{steady}"}
+    stable = {"source.admin.isolation.level": "read_committed", "admin.timeout.ms": "3000", GROUPS: f"{silent},{steady}"}
     task.start({**flow.config("MirrorCheckpointConnector"), **stable, "emit.checkpoints.interval.seconds": "1"})
 
     def poll() -> Poll | None:
@@ -101,23 +101,26 @@ def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) 
     assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
 
 
-def test_without_the_source_groups_are_committed_in_the_target_all_the_same(
-    flow: Flow, spark: SparkSession, caplog: pytest.LogCaptureFixture
-) -> None:
-    group, copy = f"{flow.name}-left", flow.copy(f"{flow.name}-read")
+def test_without_the_source_groups_are_committed_in_the_target_all_the_same(flow: Flow, spark: SparkSession) -> None:
+    group, busy, copy = f"{flow.name}-left", f"{flow.name}-busy", flow.copy(f"{flow.name}-read")
     positions = [(copy, 0, 40, 30), (copy, 9, 1, 1), (f"{copy}-deleted", 0, 1, 1)]
-    written = [Checkpoint(group, *position) for position in positions]
+    written = [*(Checkpoint(group, *position) for position in positions), Checkpoint(busy, copy, 0, 40, 30)]
     flow.destination.produce(f"{flow.alias}.checkpoints.internal", [record(key=c.key(), value=c.value()) for c in written])
     away = {"source.cluster.bootstrap.servers": "127.0.0.1:1", "sync.group.offsets.enabled": "true", "admin.timeout.ms": "5000",
             "offset-syncs.topic.location": "target"}  # fmt: skip
     flow.destination.create(f"mm2-offset-syncs.{flow.alias}.internal")
     task = MirrorCheckpointTask(TaskContext("left", 0))
-    task.start({**flow.config("MirrorCheckpointConnector"), **away, GROUPS: group})
-    with pytest.raises(RetriableError):
+    task.start({**flow.config("MirrorCheckpointConnector"), **away, GROUPS: f"{group},{busy}"})
+    with flow.destination.member(busy, copy), captured_logs() as logs, pytest.raises(RetriableError):
         task.poll(spark, StoredOffsets([]))
     task.stop()
     assert flow.destination.admin.committed(group, 30, [(copy, 0)]) == {(copy, 0): 30}
-    assert "Unable to sync offsets" not in caplog.text, "what is no longer there is not tried"
+    assert flow.destination.admin.committed(busy, 30, [(copy, 0)]) == {}
+    refusals = [(line["log_level"], line["event"]) for line in logs if "Unable to sync offsets" in line["event"]]
+    reason = "This is likely caused by consumers currently using this group in the target cluster."
+    assert refusals == [("warning", f"Unable to sync offsets for consumer group {busy}. {reason}")], (
+        "and none of what is not there"
+    )
 
 
 def test_heartbeats_come_every_second(flow: Flow) -> None:
