@@ -61,25 +61,21 @@ class _Batches(SinkTask):
         raise AssertionError("there is no batch")
 
 
-@pytest.mark.parametrize(("config", "records"), [({}, "500000"), ({"consumer.override.max.poll.records": "7"}, "7")])
-def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_the_positions_that_it_looked_up(
-    config: dict[str, str], records: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_the_positions_that_it_looked_up() -> None:
     modes: list[StreamMode] = []
     commits: list[object] = []
     unused, recorder = cast("Any", None), Metrics().task("c", 1, "sink")
 
-    def read_stream(_spark: object, _consumer: object, _positions: object, options: dict[str, str]) -> Any:
-        raise ConnectError(f"reads at most {options['maxOffsetsPerTrigger']}")
+    def no_session() -> Any:
+        raise ConnectError("There is no session")
 
-    monkeypatch.setattr("headrace.runtime.sink.worker_sink_task.read_stream", read_stream)
     assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False, {"a": "1"})
     start = StartPositions({("a", 0): 5, ("a", 1): 8}, looked_up=(("a", 1),))
     partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: start)
     ports = SinkPorts(lambda *commit: commits.append(commit), unused, unused, unused, unused, recorder, modes.append)
-    work = WorkerSinkTask(plan({"topics": "a", **config}), _Batches(TaskContext("c", 1)), partitions, ports, lambda: unused)
+    work = WorkerSinkTask(plan({"topics": "a"}), _Batches(TaskContext("c", 1)), partitions, ports, no_session)
     for _ in range(2):
-        with pytest.raises(ConnectError, match=f"reads at most {records}$"):
+        with pytest.raises(ConnectError, match="There is no session"):
             work.once()
     assert modes == [StreamMode("microbatch", "the sink takes batches")]
     assert commits == [("connect-c", {("a", 1): 8})] * 2
