@@ -4,12 +4,12 @@ from headrace.runtime.feed_settings import batch_limit, lane_producer
 
 
 @pytest.mark.parametrize(
-    ("partitions", "limit"), [(0, 32 << 20), (1, 32 << 20), (100, 256 << 10), (1000, 32 << 10), (1024, 32 << 10)]
+    ("partitions", "limit"), [(0, 32 << 20), (1, 32 << 20), (256, 256 << 10), (1000, 64 << 10), (1024, 64 << 10)]
 )
 def test_a_batch_for_each_partition_takes_no_more_than_half_of_the_producers_memory(partitions: int, limit: int) -> None:
-    assert batch_limit(partitions) == limit
+    assert batch_limit(partitions, 2) == limit
     memory = int(lane_producer({}, limit, transactions=False)["buffer.memory"])
-    assert partitions * limit <= memory / 2
+    assert partitions / 2 * limit <= memory / 2
 
 
 def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:

@@ -57,8 +57,7 @@ class FeedRun:
     ) -> None:
         """batch_bytes: of the run before."""
         self._needs, self._source, self._plans = needs, source, plans
-        limit = batch_limit(len(source.positions))
-        self._targets = FeedTargets(needs, routing.partition_counts, min(limit, batch_bytes or limit))
+        self._targets = FeedTargets(needs, routing.partition_counts, batch_bytes)
         self._schemas = FeedSchemas(plans, self._wake)
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
@@ -72,8 +71,8 @@ class FeedRun:
         self.batches = 0
 
     @property
-    def batch_bytes(self) -> int:
-        """The largest batch that all topics accept, and that the lane's memory has room for."""
+    def batch_bytes(self) -> int | None:
+        """The largest batch that all topics accept, and that a lane's memory has room for; None before the first run."""
         return self._targets.batch_bytes
 
     def run(self, spark: SparkSession, plan: Any) -> None:
@@ -82,6 +81,7 @@ class FeedRun:
         Raises the HeadraceError that ended the feed. plan: `FeedPlans.first`.
         """
         data_plane = plane.data_plane(spark)
+        self._targets.limit_batches(batch_limit(len(self._acknowledged), data_plane.tasks))
         while True:
             feed = self._feed()
             self._handle, self._ended = data_plane.add(feed, plan), False

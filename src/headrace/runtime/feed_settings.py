@@ -46,13 +46,13 @@ def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
     return {**_CONSUMER, **with_api_timeout(chosen), **_OWN}
 
 
-def batch_limit(partitions: int) -> int:
-    """The largest `batch.size` in bytes of a feed with so many partitions.
+def batch_limit(partitions: int, lanes: int) -> int:
+    """The largest `batch.size` in bytes of a feed with so many partitions, spread over so many lanes.
 
     A producer takes a whole batch of `buffer.memory` for each partition that it has records for. A feed whose topics accept no
     records keeps them, and leaves half of the memory to the lane's other feeds. A power of two: few settings make few lanes.
     """
-    return 1 << ((_BUFFER_BYTES // 2 // max(1, partitions)).bit_length() - 1)
+    return 1 << ((_BUFFER_BYTES // 2 // max(1, -(-partitions // lanes))).bit_length() - 1)
 
 
 def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:

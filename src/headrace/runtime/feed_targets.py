@@ -28,11 +28,11 @@ class SmallerBatchesError(Exception):
 class FeedTargets:
     """The topics of a feed that runs in one lane after the other.
 
-    `batch_bytes` is the largest batch that all topics accept, and that the lane's memory has room for.
+    `batch_bytes` is the largest batch that all topics accept, and that the lane's memory has room for; None: not limited yet.
     """
 
-    def __init__(self, needs: FeedDependencies, partition_counts: Mapping[str, int] | None, batch_bytes: int) -> None:
-        """partition_counts: as in `Routing`; batch_bytes: of the run before, or `headrace.runtime.feed_settings.batch_limit`."""
+    def __init__(self, needs: FeedDependencies, partition_counts: Mapping[str, int] | None, batch_bytes: int | None) -> None:
+        """partition_counts: as in `Routing`; batch_bytes: of the run before."""
         self._needs, self._partition_counts = needs, partition_counts
         self.descriptions: dict[str, DestinationTopic] = {}
         self.batch_bytes = batch_bytes
@@ -103,6 +103,10 @@ class FeedTargets:
                 f"Topic '{topic}' has {description.partitions} partitions, and a record is for a partition that does not exist "
                 "or has no known leader."
             )
+
+    def limit_batches(self, limit: int) -> None:
+        """Let batches have at most so many bytes."""
+        self.batch_bytes = min(limit, self.batch_bytes or limit)
 
     def _check_batch_size(self, description: DestinationTopic) -> None:
         """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""

@@ -100,7 +100,7 @@ class DataPlane:
         slot for one of them until there is a warning.
         """
         context: Any = spark.sparkContext
-        self._tasks, self._slots_wait_s = tasks, slots_wait_s
+        self.tasks, self._slots_wait_s = tasks, slots_wait_s
         self._plane = context._jvm.io.headrace.lanes.Plane.start(context._jsc, tasks)
         self._context, self._feeds = context, _Feeds()
         self._lock, self._plans = threading.Lock(), dict[bytes, "Future[Any]"]()
@@ -185,9 +185,9 @@ class DataPlane:
         return min(_UPDATES_MS + _MS_PER_FEED * len(handles) + _MS_PER_PARTITION * partitions, _UPDATES_MOST_MS)
 
     def _warn_of_slots(self, started: int) -> None:
-        if started < self._tasks:
+        if started < self.tasks:
             hint = "Spark has no task slots for the others, whose feeds wait: is the cluster busy, or without executors?"
-            log.warning("data-plane.slots.missing", tasks=self._tasks, started=started, master=self._context.master, hint=hint)
+            log.warning("data-plane.slots.missing", tasks=self.tasks, started=started, master=self._context.master, hint=hint)
 
     def _dispatch(self, number: int, update: Update) -> None:
         with self._feeds.lock:
