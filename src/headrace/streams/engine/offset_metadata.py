@@ -101,18 +101,24 @@ def _plain(text: str) -> str | bytes:
     return text
 
 
+def signatures(metadata: OffsetMetadata) -> dict[str, str]:
+    """What the stores held when offsets were committed, by name."""
+    return {name: signature for fields in metadata.values() for name, signature in fields.get("s", {}).items()}
+
+
 def require_same_stores(metadata: OffsetMetadata, now: Mapping[str, str]) -> None:
     """Compare what the stores hold now, by name, with what they held when offsets were committed. Raises StreamsError."""
-    before: dict[str, str] = {}
-    for fields in metadata.values():
-        before |= fields.get("s", {})
+    before = signatures(metadata)
     if changed := sorted(name for name in now.keys() & before.keys() if now[name] != before[name]):
         raise StreamsError(
             f"The topology has changed: {', '.join(changed)} held other keys, values or windows when the application ran "
             f"before. {REMEDY}"
         )
     for name in sorted(now.keys() - before.keys()) if before else ():
-        log.warning("The topology has changed: the store %s is new, and knows nothing of records that were read before.", name)
+        log.warning(
+            "The topology has changed: the store %s is new in this sub-topology. Unless it was in another one, it knows nothing "
+            "of records that were read before.", name,
+        )  # fmt: skip
     for name in sorted(before.keys() - now.keys()):
         log.warning("The topology has changed: the store %s is not used any more; its changelog stays as it is.", name)
 

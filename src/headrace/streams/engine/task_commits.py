@@ -37,6 +37,7 @@ class TaskCommits:
         """None if batches are written at least once."""
         self.number = 0
         """The number of the last batch."""
+        self._least_number = 0  # of the next one that begins
         self.written: set[tuple[str, int]] = set()
         """Stores whose changelogs have rows, as `StateManager.stores_written` returns them."""
         self.committed_offsets: dict[Partition, int] = {}
@@ -56,6 +57,9 @@ class TaskCommits:
     def continue_after(self, metadata: OffsetMetadata) -> None:
         """Continue after the last batch that was committed, or had begun. metadata: of the committed offsets."""
         self.number = offset_metadata.batch_number(metadata)
+        # A store that was in another sub-topology has rows of its batches: no number of theirs may be used again.
+        moved = bool(metadata) and not self._state.signatures().keys() <= offset_metadata.signatures(metadata).keys()
+        self._least_number = now_ms() if moved else 0
         self.written = offset_metadata.stores_with_rows(metadata, self._state)
 
     def holds_state(self, changelog: str, rows: DataFrame) -> bool:
@@ -89,7 +93,8 @@ class TaskCommits:
 
     def begin_batch(self, ranges: Ranges, *, again: bool = False) -> None:
         """A batch of these ranges begins. again: whether it has begun before, and failed. Raises the errors of `commit`."""
-        self.number += not again
+        if not again:
+            self.number = max(self.number + 1, self._least_number)
         self._positions.begin_batch(ranges)
         if self.transactions is None:  # commits the previous batch, too
             self.commit({p: end for p, (_, end) in ranges.items()})
