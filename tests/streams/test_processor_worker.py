@@ -144,16 +144,20 @@ def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() ->
     windows = Stores.window_store_builder(Stores.in_memory_window_store("w", 100, 10, False), Serdes.string(), Serdes.string())
     sessions = Stores.session_store_builder(Stores.in_memory_session_store("s", 100), Serdes.string(), Serdes.string())
 
+    found: list[Any] = []
+
     def put(context: ProcessorContext, record: Record) -> None:
         context.get_state_store("w").put(record.key, "x", 30)
         context.get_state_store("w").put(record.key, "x", 20)
         context.get_state_store("s").put((record.key, 40, 45), None)
+        found.append((context.get_state_store("w").fetch("k", -10), context.get_state_store("s").fetch_session("k", -10, 5)))
 
     stores = {"w": windows, "s": sessions, "kept": kept()}
     writes, reads = (worker(name, act=act, stores=frozenset(stores)) for name, act in (("writes", put), ("reads", forward)))
     late = run([row([0])], writes, stores=stores, times={"w": -1, "s": 90})
     none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
-    assert [[(one[5], one[1]) for one in found if one[9] == -2] for found in (late, none)] == [[("w", 30), ("s", 90)], []]
+    assert [[(one[5], one[1]) for one in rows if one[9] == -2] for rows in (late, none)] == [[("w", 30), ("s", 90)], []]
+    assert found == [(None, None)]  # before the first time that there is
 
 
 def test_a_window_store_that_retains_duplicates_keeps_them_over_batches() -> None:

@@ -225,6 +225,8 @@ class WindowStore(_ProcessorStore):
         """
         prefix = self._bytes(key)
         if time_to is None:
+            if time_from < 0:  # no window begins there, but a program may ask for the one before the first
+                return None
             window = prefix + _long(time_from)
             last = self._last_of(window) if self._duplicates else None
             row = last[1:] if last else self._rows.get(window + _NUMBER)
@@ -279,7 +281,7 @@ class SessionStore(_ProcessorStore):
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of a session, None if there is none."""
-        row = self._rows.get(self._bytes(key) + _long(end) + _long(start))
+        row = None if min(start, end) < 0 else self._rows.get(self._bytes(key) + _long(end) + _long(start))
         return None if row is None or end < self._retained_from else self._as_value(*row)
 
     def fetch(self, key: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
