@@ -137,7 +137,8 @@ def test_members_of_a_group(admin, source_broker, topic_name):
     deadline = time.monotonic() + 180
     while not member.assignment() and time.monotonic() < deadline:
         member.poll(0.1)
-    assert [member[:2] for member in admin.group_members(group)] == [("me", "/127.0.0.1")]
+    members = admin.group_members(group)
+    assert [(client, host, partitions) for client, host, _, partitions in members] == [("me", "/127.0.0.1", {(name, 0)})]
     member.close()
     assert admin.group_members(group) == []
 

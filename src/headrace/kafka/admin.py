@@ -242,12 +242,13 @@ class Admin:
             if error.code != "GROUP_ID_NOT_FOUND":
                 raise
 
-    def group_members(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[tuple[str, str, str]]:
-        """Client id, host and the coordinator's id of each active member of a group; none for an unknown group."""
+    def group_members(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[tuple[str, str, str, set[Partition]]]:
+        """Client id, host, the coordinator's id and the partitions of each member; no partitions while the group rebalances."""
         description = self._ask_coordinator(
             group, lambda client, left: client.describe_consumer_groups([group], request_timeout=left), timeout_s
         )
-        return [(member.client_id, member.host, member.member_id) for member in description.members]
+        taken = [{(p.topic, p.partition) for p in member.assignment.topic_partitions} for member in description.members]
+        return [(m.client_id, m.host, m.member_id, partitions) for m, partitions in zip(description.members, taken, strict=True)]
 
     def _ask_coordinator(self, group: str, start: Callable[[Any, float], Mapping[str, Future]], timeout_s: float) -> Any:
         """A call that librdkafka sends to a group's coordinator; its time-out may crash the process (see groups.py).

@@ -12,14 +12,16 @@ import structlog
 
 from headrace.errors import HeadraceError, RetriableError, ShutdownRequestedError, StreamsError, StreamsTimeoutError
 from headrace.kafka.active_standby import ActiveStandbyMember
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.groups import Partition
 from headrace.registry.errors import RegistryUnavailableError
 from headrace.registry.request_wait import WaitLimit, limit_wait
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, KafkaCluster
 from headrace.streams.engine.session import session
 from headrace.streams.engine.store_reader import StoreReader
+from headrace.streams.group_topic import choose_topic, topic_of_other_instance
 from headrace.streams.initialization import FATAL
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.shutdown_request import partition_of_requests, refuse_if_requested, request_shutdown
@@ -165,6 +167,7 @@ class StreamsInstance:
             if self._stopping.is_set():
                 return
             try:
+                self._replace_deleted_group_topic()
                 if self._topic_monitor.verify(self._engine):
                     log.info("The source topics have changed: the engine is restarted", application=self._config.application_id)
                     self._restart_engine()
@@ -178,21 +181,36 @@ class StreamsInstance:
 
     # ------------------------------------------------------------------------------------------------ group
     def _join(self) -> None:
-        sources = sorted(
-            topic for source in self._topology.sources() for topic in source.topics
-            if topic not in self._topology.repartition_topics and topic not in self._topology.global_topics
-        )  # fmt: skip
-        existing_topics = sorted(self._admin().topics())
-        matched = [topic for source in self._topology.sources() for topic in source.matched(existing_topics)]
-        if not (sources or matched):
+        topic = choose_topic(self._topology, self._admin().topics())
+        if topic is None:
             raise StreamsError(
                 "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."
             )
-        topic = (sources or matched)[0]
-        self._member = ActiveStandbyMember(
-            self._config.consumer_settings, self._config.application_id, topic, self._on_role_change
-        )
+        self._join_with(topic)
+
+    def _join_with(self, topic: str) -> None:
+        settings, application = self._config.consumer_settings, self._config.application_id
+        self._member = ActiveStandbyMember(settings, application, topic, self._on_role_change)
         self._member.join()
+
+    def _join_again(self, member: ActiveStandbyMember, topic: str) -> None:
+        """Replace this member of the group by one with another topic."""
+        log.warning("The group's topic is %s now, not %s", topic, member.topic, application=self._config.application_id)
+        member.leave()  # without the lock, for which the member's thread may wait
+        with self._lock:
+            if self._member is member and not self._stopping.is_set():
+                self._join_with(topic)
+
+    def _replace_deleted_group_topic(self) -> None:
+        """Nobody is assigned a topic that does not exist any more: the group continues with another one."""
+        member, existing = self._member, self._admin().topics()
+        topic = choose_topic(self._topology, existing)
+        if member is not None and member.topic not in existing and topic in existing:
+            self._join_again(member, topic)
+
+    def _assignments(self, left_s: float) -> dict[str, set[Partition]]:
+        members = self._admin().group_members(self._config.application_id, left_s)
+        return {member: partitions for _, _, member, partitions in members}
 
     def _on_role_change(self, active: bool) -> None:
         """Called on the member's thread; the engine starts and stops on other threads."""
@@ -209,23 +227,30 @@ class StreamsInstance:
                 self.states.transition_to(State.REBALANCING)
 
     def _start_engine(self) -> None:
+        member, timeout_s = self._member, self._config.task_timeout_ms / 1000
+        generation = None if member is None else member.generation
+        if member is None or generation is None:
+            return
         try:  # without the lock, for which the member's thread may wait
-            if self._member is not None:
-                refuse_if_requested(self._member, self._config.task_timeout_ms / 1000, self._wait_to_start)
+            other = topic_of_other_instance(member, self._assignments, timeout_s, self._wait_to_start)
+            if other is not None:
+                self._join_again(member, other)
+                return
+            refuse_if_requested(member, timeout_s, self._wait_to_start)
         except BaseException as error:
             if not (isinstance(error, RetriableError) and self._standby.is_set()):
                 self._report(error)
             return
         with self._lock:
-            if self._stopping.is_set() or self._member is None or self._engine is not None:
+            if self._stopping.is_set() or self._engine is not None:
                 return
-            if self._member.generation is None:  # another instance has become active meanwhile
+            if self._member is not member or member.generation != generation:  # another instance was active meanwhile
                 return
             self.states.transition_to(State.REBALANCING)
             try:
                 self._topic_monitor.prepare()
                 spark = session(self._config.spark_settings)
-                cluster = KafkaCluster(spark, self._config, self._admin(), self._member)
+                cluster = KafkaCluster(spark, self._config, self._admin(), member)
                 with limit_wait(WaitLimit(self._stopping, self._log_schema_wait)), limit_wait(WaitLimit(self._standby)):
                     engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
@@ -280,7 +305,7 @@ class StreamsInstance:
             return
         try:
             positions = {} if engine is None else {p: at for task in engine.tasks for p, at in task.positions.offsets.items()}
-            members = [member for *_, member in self._admin().group_members(application)]
+            members = list(self._assignments(DEFAULT_TIMEOUT_S))
             done = request_shutdown(member, members, str(reason), positions.get(partition_of_requests(member)))
         except HeadraceError as error:
             log.warning("The other instances of %s could not be asked to shut down: %s", application, error)

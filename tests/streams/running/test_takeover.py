@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.config import StreamsConfig
 from headrace.streams.shutdown_request import refuse_if_requested
 from tests.streams.running.application import WAIT_S, Application
@@ -28,11 +30,11 @@ def pending_offsets(app: Application) -> Producer:
 
 
 @contextmanager
-def member(app: Application, *, active: bool) -> Iterator[ActiveStandbyMember]:
-    """A member of the application's group, on a topic that has one partition."""
+def member(app: Application, *, active: bool, topic: str | None = None) -> Iterator[ActiveStandbyMember]:
+    """A member of the application's group, on a topic that has one partition: its sink, or this one."""
     is_active = threading.Event()
     settings = StreamsConfig(app.config).consumer_settings
-    joined = ActiveStandbyMember(settings, app.id, app.sink, lambda now: is_active.set() if now else is_active.clear())
+    joined = ActiveStandbyMember(settings, app.id, topic or app.sink, lambda now: is_active.set() if now else is_active.clear())
     joined.join()
     with ExitStack() as stack:
         stack.callback(joined.leave)
@@ -65,3 +67,30 @@ def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(ma
         streams._instance._member = standby
         streams._instance._start_engine()
         assert not streams._instance.is_active and streams.error is None
+
+
+def test_of_two_instances_whose_first_topics_differ_one_is_active(make: Callable[..., Application]):
+    app = make()
+    first, second = f"{app.id}.a", f"{app.id}.b"
+    app.cluster.create(second, 1)
+    builder = StreamsBuilder()
+    builder.stream(
+        re.compile(f"{re.escape(app.id)}[.]."), Consumed.with_(Serdes.string(), Serdes.string())
+    ).group_by_key().count()
+
+    def stands_by(topic: str, members: int) -> bool:
+        joined = streams._instance._member
+        assert not streams._instance.is_active and streams.error is None
+        there = app.cluster.admin.group_members(app.id)
+        return (
+            joined is not None and joined.topic == topic and len(there) == members and joined.member_id() in {m[2] for m in there}
+        )
+
+    with member(app, active=True, topic=second) as before, KafkaStreams(builder.build(app.config), app.config) as streams:
+        app.cluster.create(first, 1)  # the pattern matches it first, but the other instance has begun with what was there
+        streams.start()
+        wait_until(lambda: stands_by(second, 2), WAIT_S, lambda: f"{streams._instance._member}")
+        assert before.generation is not None
+        with member(app, active=True, topic=first):
+            app.cluster.admin.delete([second])
+            wait_until(lambda: stands_by(first, 3), WAIT_S, "the group's topic was deleted")
