@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from headrace.embedded import Broker
@@ -23,8 +25,9 @@ from headrace.errors import (
 )
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
+from headrace.kafka.failures import failure
 from headrace.streams import InitParameters, KafkaStreams, Materialized, StreamsBuilder, TimeWindows
-from headrace.streams.initialization import prepare_for_start
+from headrace.streams.initialization import describe_internal_topics, initialize, prepare_for_start
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 from headrace.streams.topic_monitor import TopicMonitor
 from headrace.streams.topic_setup import create_topics
@@ -72,6 +75,19 @@ class Application:
         wait_until(lambda: self.admin.topic_configs(topic)[key] == value, 120, f"{key}={value} of {topic}")
 
 
+class AdminDuringDeletions(Admin):
+    """Answers as brokers do while topics are deleted, of which they still list some, and others have no leader for a moment."""
+
+    def __init__(self, app: Application, answers: dict[str, list[int]]) -> None:
+        super().__init__({"bootstrap.servers": app.bootstrap})
+        self._answers = answers
+
+    def topic_configs(self, name: str, **how: Any) -> dict[str, str | None]:
+        if answers := self._answers.get(name):
+            raise failure(KafkaError(answers.pop(0)))
+        return super().topic_configs(name, **how)
+
+
 @pytest.fixture(scope="module")
 def admin(destination_broker: Broker) -> Admin:
     return Admin({"bootstrap.servers": destination_broker.bootstrap})
@@ -87,6 +103,7 @@ def app(destination_broker: Broker, admin: Admin, topic_name: Callable[[str], st
 def test_all_internal_topics_are_created_with_the_partitions_and_settings_that_were_derived(app: Application):
     created = app.streams().init()
     assert [topic.name for topic in created] == app.present() == app.names
+    assert (app.admin.group_members(app.id), app.admin.committed(app.id)) == ([], {})
     assert {len(app.admin.topics()[name].partitions) for name in app.names} == {3}
     configs = app.admin.topic_configs(f"{app.id}-windows-changelog", own_only=True)
     assert configs["cleanup.policy"] == "compact,delete"
@@ -127,6 +144,17 @@ def test_a_missing_source_topic_comes_before_everything_else(app: Application):
     assert refused.value.topics == [app.source]
 
 
+def test_missing_topics_of_streams_and_of_global_tables_are_named_at_once(app: Application):
+    missing = [f"{app.id}-{name}" for name in ("global", "stream")]
+    builder = StreamsBuilder()
+    builder.stream(missing[1]).group_by_key().count()
+    builder.global_table(missing[0])
+    streams = KafkaStreams(builder.build(), {"application.id": app.id, "bootstrap.servers": app.bootstrap})
+    with pytest.raises(MissingSourceTopicError) as refused:
+        streams.init()
+    assert refused.value.topics == missing
+
+
 def test_a_misconfigured_topic_comes_before_missing_ones(app: Application):
     app.streams().init()
     app.admin.delete([app.names[1]])
@@ -162,6 +190,24 @@ def test_an_unreachable_cluster_is_a_timeout(topic_name: Callable[[str], str]):
     app = Application(topic_name("app"), "127.0.0.1:1", Admin({"bootstrap.servers": "127.0.0.1:1"}))
     with pytest.raises(StreamsTimeoutError, match="Could not validate internal topics within 1000 milliseconds"):
         app.streams().init(1000)
+
+
+def test_a_topic_in_deletion_is_missing_and_one_without_a_leader_is_asked_for_again(app: Application):
+    app.streams().init()
+    deleted, other = app.names[0], app.names[2]
+    answers = {deleted: [KafkaError.UNKNOWN_TOPIC_OR_PART] * 2, other: [KafkaError.LEADER_NOT_AVAILABLE]}
+    streams, during = app.streams(), AdminDuringDeletions(app, answers)
+    description = describe_internal_topics(streams.topology, streams.config, during, 60)
+    assert [topic.name for topic in description.verification.missing] == [deleted] and deleted not in description.ids
+    assert answers == {deleted: [], other: []}
+
+
+def test_a_deletion_that_takes_too_long_is_a_timeout_of_what_was_given(app: Application):
+    app.streams().init()
+    during = AdminDuringDeletions(app, {name: [KafkaError.UNKNOWN_TOPIC_OR_PART] for name in app.names})
+    streams = app.streams()
+    with pytest.raises(StreamsTimeoutError, match="Could not create internal topics within 4000 milliseconds"):
+        initialize(streams.topology, streams.config, during, InitParameters(), 4.0)
 
 
 def test_what_has_been_created_is_deleted_again_if_one_cannot_be_created(app: Application):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -23,6 +24,7 @@ from headrace.errors import (
 )
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
+from headrace.retry import retry_until
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
 from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive, external_topics
 from headrace.streams.topic_setup import create_topics
@@ -97,15 +99,11 @@ def describe_internal_topics(
     planned: numbers of partitions of source topics that are about to be created, or to get as many.
     Raises MissingSourceTopicError, TopologyError (co-partitioning), TaskAssignmentError, StreamsTimeoutError, StreamsError.
     """
-    deadline = time.monotonic() + timeout_s
     try:
-        there = admin.topics(timeout_s)
-        existing = {name: len(topic.partitions) for name, topic in there.items()}
-        partition_counts = {**existing, **(planned or {})}
-        expected = derive(topology, config, partition_counts.get, partition_counts)
-        check_copartitioned(topology, partition_counts.get, partition_counts)
-        ids = {topic.name: there[topic.name].topic_id for topic in expected if topic.name in existing}
-        existing_internal = {name: ExistingTopic(existing[name], _configs(admin, name, deadline)) for name in ids}
+        return retry_until(
+            partial(_describe, topology, config, admin, planned or {}),
+            timeout_s, config.retry_backoff_ms / 1000, lambda error: isinstance(error, RetriableKafkaFailure),
+        )  # fmt: skip
     except RetriableKafkaFailure as failure:
         raise StreamsTimeoutError(
             f"Could not validate internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka "
@@ -113,17 +111,40 @@ def describe_internal_topics(
         ) from failure
     except KafkaFailure as failure:
         raise StreamsError(f"Could not validate internal topics for the following reason: {failure.reason}") from failure
+
+
+def _describe(
+    topology: Topology, config: StreamsConfig, admin: Admin, planned: Mapping[str, int], timeout_s: float
+) -> InternalTopicsDescription:
+    deadline = time.monotonic() + timeout_s
+    there = admin.find(admin.partition_counts(timeout_s), _left_s(deadline))
+    partition_counts = {**{name: len(topic.partitions) for name, topic in there.items()}, **planned}
     sources = {name: partition_counts[name] for name in external_topics(topology, partition_counts)}
+    expected = derive(topology, config, partition_counts.get, partition_counts)
+    check_copartitioned(topology, partition_counts.get, partition_counts)
+    existing_internal = {
+        topic.name: ExistingTopic(len(there[topic.name].partitions), configs)
+        for topic in expected
+        if topic.name in there and (configs := _configs(admin, topic.name, deadline)) is not None
+    }
+    ids = {name: there[name].topic_id for name in existing_internal}
     return InternalTopicsDescription(tuple(expected), verify(expected, existing_internal), ids, sources)
 
 
-def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
+def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None] | None:
+    """The settings of a topic; None if it is being deleted, although a broker still listed it."""
     try:
-        return admin.topic_configs(name, timeout_s=max(deadline - time.monotonic(), 0.1))
-    except RetriableKafkaFailure:
-        raise
+        return admin.topic_configs(name, timeout_s=_left_s(deadline))
     except KafkaFailure as failure:
+        if failure.code == "UNKNOWN_TOPIC_OR_PARTITION":
+            return None
+        if isinstance(failure, RetriableKafkaFailure):
+            raise
         raise StreamsError(f"Could not validate internal topic {name} for the following reason: {failure.reason}") from failure
+
+
+def _left_s(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.1)
 
 
 def topics_to_create(description: InternalTopicsDescription, parameters: InitParameters) -> tuple[InternalTopic, ...]:
@@ -160,7 +181,9 @@ def initialize(
     deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
     description = describe_internal_topics(topology, config, admin, each_s if timeout_s is None else timeout_s)
     topics = topics_to_create(description, parameters)
-    create_topics(admin, topics, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
+    left_s = deadline - time.monotonic()
+    given_s = each_s if timeout_s is None or left_s > each_s else timeout_s
+    create_topics(admin, topics, min(each_s, left_s), config.retry_backoff_ms / 1000, given_s=given_s)
     return topics
 
 

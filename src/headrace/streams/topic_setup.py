@@ -20,14 +20,15 @@ _EXISTS = "TOPIC_ALREADY_EXISTS"
 
 
 def create_topics(
-    admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1, *, alone: bool = True
-) -> None:
+    admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1, *, alone: bool = True,
+    given_s: float | None = None,
+) -> None:  # fmt: skip
     """Create exactly these topics.
 
     One that exists is assumed to be in deletion, and retried, as is one that timed out; not alone: it is accepted if another
     instance has created it. Alone, no later one is created before: of two that create the same topics at once, the first to
-    have the first topic gets all of them. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with
-    Kafka's reason; then no topic of this call is left.
+    have the first topic gets all of them. timeout_s: for all of them together; given_s: the time-out to name in an error, if
+    this is the rest of it. Raises StreamsTimeoutError, StreamsError with Kafka's reason; then no topic of this call is left.
     """
     waiting = {topic.name: topic for topic in sorted(topics, key=lambda topic: topic.name)}
     created: list[str] = []
@@ -48,7 +49,9 @@ def create_topics(
 
     try:
         if not poll_until(all_are_there, timeout_s, backoff_s):
-            raise StreamsTimeoutError(_too_long(timeout_s, {name: last[name] for name in waiting if name in last}))
+            raise StreamsTimeoutError(
+                _too_long(timeout_s if given_s is None else given_s, {name: last[name] for name in waiting if name in last})
+            )
     except BaseException:
         _clean_up(admin, created)
         raise
