@@ -110,6 +110,8 @@ def test_in_manual_mode_topics_are_initialized_once_for_every_instance(make):
     assert raised.value.topics == [f"{app.id}-counts-changelog", f"{app.id}-counts-repartition"]
     app.streams().init()
     with app.running() as first, app.streams() as second:
+        with pytest.raises(StreamsError, match=r"init is possible only before start\(\)"):
+            first.init()
         app.send("a", "b")
         app.await_results({"a": 1, "b": 1})
         second.start()
