@@ -25,4 +25,3 @@ def test_bytes_are_those_since_the_last_update_of_each_partition() -> None:
         return bytes_read(updates, totals)
 
     assert [read(a=5, b=7), read(a=9), read(), read(b=10)] == [12, 4, 0, 3]
-    assert read(a=2) == 2, "another attempt of the Spark task counts from 0"

@@ -238,6 +238,7 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
     one.until_copied(200)
     assert one.values() == [b"%d" % n for n in range(200)], "each once, in order"
     assert one.until(lambda u: u.counts.written == 200, "what earlier attempts have written is counted").counts.read == 200
+    assert max(partition.records for update in one.updates for partition in update.partitions) == 200
     wait_until(lambda: not set(before) & set(running_tasks(spark)), WAIT_S, "they have ended")
     assert one.end().failure is None
 

@@ -81,7 +81,8 @@ class FeedRun:
         Raises the HeadraceError that ended the feed. plan: `FeedPlans.first`.
         """
         data_plane = plane.data_plane(spark)
-        self._targets.limit_batches(batch_limit(len(self._acknowledged), data_plane.tasks))
+        lanes = 1 if self._needs.exactly is not None else data_plane.tasks
+        self._targets.limit_batches(batch_limit(len(self._acknowledged), lanes))
         while True:
             feed = self._feed()
             self._handle, self._ended = data_plane.add(feed, plan), False
@@ -128,7 +129,7 @@ class FeedRun:
         self._targets.ensure_dead_letters()
         producer = lane_producer(needs.producer, self.batch_bytes, transactions=exactly is not None)
         if needs.has_plugins:
-            producer = {"client.id": needs.name, **producer}
+            producer = {**producer, "headrace.feed": needs.name}  # which Kafka ignores; a client.id may have quotas
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
@@ -333,8 +334,7 @@ def bytes_read(partitions: Iterable[PartitionUpdate], totals: dict[Partition, in
     read = 0
     for update in partitions:
         partition = update.topic, update.partition
-        before = totals.get(partition, 0)
-        read += update.bytes - before if update.bytes >= before else update.bytes  # another attempt of a Spark task counts from 0
+        read += update.bytes - totals.get(partition, 0)
         totals[partition] = update.bytes
     return read
 

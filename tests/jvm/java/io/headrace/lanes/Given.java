@@ -39,9 +39,14 @@ final class Given {
 
     /** A feed that writes lines to the standard output. @param letterProducer null: dead letters have no producer */
     static FeedPart part(Chain chain, Map<String, String> letterProducer) throws IOException {
+        return part(chain, letterProducer, false);
+    }
+
+    /** Such a feed. @param tolerates whether a record that fails is passed over */
+    static FeedPart part(Chain chain, Map<String, String> letterProducer, boolean tolerates) throws IOException {
         FeedSpec.Settings settings = new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true);
         Partition partition = new Partition(TOPIC, 0, 0, TOPIC, new Partition.OffsetRecord[0]);
-        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), false, letterProducer != null, false,
+        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), tolerates, letterProducer != null, false,
             "", letterProducer, null, 0);
         return new FeedPart(spec, chain, new Lane(0, settings, () -> { }), null, null);
     }

@@ -158,6 +158,14 @@ final class LanesCases {
         equal(Closing.closed, List.of("without lock"));
     }
 
+    static void aRecordIsNotTakenIfItsProducerThrowsAnError() throws Exception {
+        Map<String, String> throwing = Map.of("bootstrap.servers", "localhost:1", "interceptor.classes", Throwing.class.getName());
+        FeedPart part = Given.part(Given.chain(row -> Given.row(Chain.FAILURE, "{}")), throwing, true);
+        equal(part.take(part.slots.get(0), Given.record(0)), false);
+        equal(List.of(part.isOpen(), part.slots.get(0).taken(), part.counters.waiting.get()), List.of(false, 0L, 0));
+        part.close();
+    }
+
     static void aReportNamesTheFirstHundredFailuresAndCountsTheOthers() throws Exception {
         FeedSpec spec = Given.part(Given.chain(row -> row), null).spec;
         ReportBuffer unreported = new ReportBuffer();
@@ -172,10 +180,26 @@ final class LanesCases {
     }
 
     /** Sees how the producer of dead letters is closed. */
-    public static final class Closing implements ProducerInterceptor<byte[], byte[]> {
+    public static final class Closing extends Interceptor {
         static volatile FeedPart part;
         static final List<String> closed = new ArrayList<>();
 
+        @Override
+        public void close() {
+            closed.add(Thread.holdsLock(part) ? "with lock" : "without lock");
+        }
+    }
+
+    /** Lets no record pass. */
+    public static final class Throwing extends Interceptor {
+        @Override
+        public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
+            throw new AssertionError("no luck");
+        }
+    }
+
+    /** Of a producer; does nothing. */
+    private abstract static class Interceptor implements ProducerInterceptor<byte[], byte[]> {
         @Override
         public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
             return record;
@@ -187,7 +211,6 @@ final class LanesCases {
 
         @Override
         public void close() {
-            closed.add(Thread.holdsLock(part) ? "with lock" : "without lock");
         }
 
         @Override

@@ -184,6 +184,10 @@ final class FeedPart {
             }
         } catch (RuntimeException e) {
             notSent = e;
+        } catch (Error e) { // it was not sent: no commit may have its offset
+            slot.untake(before);
+            landed(flying);
+            throw e;
         } finally {
             sending = false;
         }
@@ -367,10 +371,8 @@ final class FeedPart {
             givenUp = true;
             lane.submit(this::giveUp);
         }
-        if (failedMs > (transaction == null ? 3 : 1) * SETTLES_MS) {
-            return true; // its lane does not get to it
-        }
-        return counters.waiting.get() == 0 && (transaction == null || transaction.isEnded());
+        return failedMs > (transaction == null ? 3 : 1) * SETTLES_MS // its lane does not get to it
+            || (counters.waiting.get() == 0 && (transaction == null || transaction.isEnded()));
     }
 
     /** What is new; null if nothing is. For the thread of the Spark task; totals may be a moment old. */

@@ -31,7 +31,8 @@ final class PlacedFeed {
         Report.Failure failure;
         Report.Counts counts;
         private Report.Counts earlier; // of the attempts before
-        private final Map<TopicPartition, Long> offsets = new HashMap<>(); // where its next attempt begins
+        private final Map<TopicPartition, Report.OfPartition> reached = new HashMap<>(); // where its next attempt begins
+        private final Map<TopicPartition, Report.OfPartition> reachedEarlier = new HashMap<>(); // by the attempts before
 
         Part(FeedSpec spec, Placement.LaneInfo lane) {
             this.spec = spec;
@@ -45,9 +46,11 @@ final class PlacedFeed {
         /** The specification for its next attempt: all it has learned, with the offsets it has reached. Its totals continue. */
         FeedSpec again() {
             earlier = counts;
+            reachedEarlier.putAll(reached);
             List<Partition> partitions = new ArrayList<>();
             for (Partition partition : spec.partitions()) {
-                partitions.add(partition.at(offsets.getOrDefault(partition.source(), partition.offset())));
+                Report.OfPartition last = reached.get(partition.source());
+                partitions.add(last == null ? partition : partition.at(last.next()));
             }
             return spec.with(spec.part(), partitions);
         }
@@ -59,8 +62,9 @@ final class PlacedFeed {
         part.counts = part.earlier == null ? report.counts() : part.earlier.then(report.counts());
         for (Report.OfPartition partition : report.partitions()) {
             TopicPartition source = new TopicPartition(partition.topic(), partition.partition());
-            part.offsets.put(source, partition.next());
-            partitions.merge(source, partition, Report.OfPartition::then);
+            Report.OfPartition total = partition.behind(part.reachedEarlier.get(source));
+            part.reached.put(source, total);
+            partitions.merge(source, total, Report.OfPartition::then);
         }
         topics.addAll(report.topics());
         needs.addAll(report.needs());

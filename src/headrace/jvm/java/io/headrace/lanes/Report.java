@@ -35,6 +35,12 @@ record Report(
         String topic, int partition, long next, long records, long bytes, long upstream, long downstream, long unbroken, long[] age,
         long[] latency
     ) implements Serializable {
+        /** With the totals of an attempt before (null: there is none). */
+        OfPartition behind(OfPartition earlier) {
+            return earlier == null ? this : new OfPartition(topic, partition, next, earlier.records + records, earlier.bytes + bytes,
+                upstream, downstream, unbroken, age, latency);
+        }
+
         /** Both, of which the other is the later one. */
         OfPartition then(OfPartition later) {
             return new OfPartition(topic, partition, later.next, later.records, later.bytes, later.upstream, later.downstream,
