@@ -78,10 +78,13 @@ def test_a_worker_that_its_group_has_lost_leaves_the_statuses_of_its_successors(
     stores, group, herder = started(tmp_path)
     stores.config.put_connector("c", {"connector.class": "none"})
     stores.config.put_task_configs(("c", [{}]))
+    stores.status.put_task_status("before", 0, running(AWAY, 60))  # of the group before this one
     group.rebalance(Assignment(frozenset([0]), 1, 5))
     wait_until(lambda: stores.status.connector("c") and stores.status.tasks("c"), 600, "the parts FAILED on this worker")
-    stores.status.put_connector_status("c", running(AWAY, 6))
-    stores.status.put_task_status("c", 0, running(AWAY, 6))
+    group.rebalance(Assignment(frozenset([0]), 1, 6))
+    successor = running(AWAY, stores.status.latest_generation() + 1)
+    stores.status.put_connector_status("c", successor)
+    stores.status.put_task_status("c", 0, successor)
     group.rebalance(NOTHING)
-    assert stores.status.connector("c") == stores.status.tasks("c")[0] == running(AWAY, 6)
+    assert stores.status.connector("c") == stores.status.tasks("c")[0] == successor
     herder.shut_down()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 
 import pytest
@@ -9,7 +9,7 @@ from headrace.cluster.standalone.stores import MemoryLog
 from headrace.cluster.status_records import Status
 from headrace.cluster.status_store import StatusStore
 from headrace.kafka.failures import timed_out
-from headrace.kafka.log import Entry
+from headrace.kafka.log import Entry, OnRecord
 from headrace.kafka.writer import WrittenAt
 
 
@@ -87,33 +87,63 @@ def test_active_topics_are_reset_and_may_come_again(store):
     assert written(store).topics("c") == {"a"}
 
 
-def test_a_topic_is_put_without_waiting_once_while_it_is_in_flight_and_again_after_a_failure():
-    class Slow(MemoryLog):
-        """Keeps what was sent, until the test says how it went."""
+class Slow(MemoryLog):
+    """Keeps what was sent, until the test says how it went."""
 
-        def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
-            if refuses:
-                raise timed_out("The queue is full.")
-            in_flight.append(Future())
-            return in_flight[-1]
+    def __init__(self, on_record: OnRecord) -> None:
+        super().__init__(on_record)
+        self.refuses = False
+        self.sent: list[tuple[Future[WrittenAt], Entry]] = []
 
-        def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
-            raise timed_out("Not acknowledged in time.")
+    def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
+        if self.refuses:
+            raise timed_out("The queue is full.")
+        self.sent.append((Future(), (key, value)))
+        return self.sent[-1][0]
 
-    in_flight, refuses = list[Future[WrittenAt]](), list[bool]()
-    store = StatusStore(Slow)
+    def arrive(self, number: int) -> None:
+        """This record is acknowledged, and read back."""
+        future, entry = self.sent[number]
+        future.set_result(WrittenAt(0, number))
+        self.append([entry], 0)
+
+
+@pytest.fixture
+def slow() -> tuple[StatusStore, Slow]:
+    made: list[Slow] = []
+
+    def make(on_record: OnRecord) -> Slow:
+        made.append(Slow(on_record))
+        return made[-1]
+
+    return StatusStore(make), made[-1]
+
+
+def test_a_topic_is_put_without_waiting_once_while_it_is_in_flight_and_again_after_a_failure(slow):
+    store, log = slow
     for topic in ("a", "a", "b"):
         store.put_topic("c", topic, 0, 1)
-    assert len(in_flight) == 2
-    in_flight[0].set_exception(timed_out("The status topic has too few replicas."))
+    assert len(log.sent) == 2
+    log.sent[0][0].set_exception(timed_out("The status topic has too few replicas."))
     store.put_topic("c", "a", 0, 1)
-    assert len(in_flight) == 3
-    in_flight[2].set_result(WrittenAt(0, 0))
-    refuses.append(True)
+    assert len(log.sent) == 3
+    log.arrive(2)
+    log.refuses = True
     store.put_topic("c", "a", 0, 1)
-    refuses.clear()
+    log.refuses = False
     store.put_topic("c", "a", 0, 1)
-    assert len(in_flight) == 4
+    assert len(log.sent) == 4
+
+
+def test_an_active_topic_that_is_in_flight_is_deleted_with_the_others(slow):
+    store, log = slow
+    for topic in ("a", "b"):
+        store.put_topic("c", topic, 0, 1)
+    log.arrive(0)
+    store.delete_topics("c")
+    for number in (1, 2, 3):
+        log.arrive(number)
+    assert store.topics("c") == set()
 
 
 def test_active_topics_outlive_the_state_of_the_connector(store):

@@ -16,6 +16,7 @@ from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores
 from headrace.connect_config import validation
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
+from headrace.errors import ConnectError
 from headrace.rest import RestServer
 from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
@@ -149,10 +150,20 @@ def test_offsets_are_left_alone_until_the_tasks_have_ended(
         assert (answer.status, answer.message.startswith(sentence)) == (500, True)
 
 
-def test_a_request_about_offsets_waits_for_the_end_of_tasks() -> None:
-    tasks = iter([[0, 1], [1], []])
-    await_end_of_tasks("alter", "s", "source", lambda: next(tasks), 600)
-    assert list(tasks) == []
+def test_a_request_about_offsets_waits_for_the_end_of_tasks_and_is_refused_after_a_resume(
+    call: Client, stores: WorkerStores
+) -> None:
+    call("POST", "/connectors", {"name": "s", "config": SOURCE, "initial_state": "STOPPED"})
+    status = {"state": "RUNNING", "trace": None, "worker_id": "away:1", "generation": 0, "version": None}
+    stores.status.put_task_status("s", 0, status)
+    waiting = threading.Thread(target=await_end_of_tasks, args=("alter", "s", "source", stores, 600), daemon=True)
+    waiting.start()
+    stores.status.delete_task_status("s", 0)
+    waiting.join(600)
+    assert not waiting.is_alive()
+    stores.config.put_target_state("PAUSED", "s")  # by any worker
+    with pytest.raises(ConnectError, match="or the connector was resumed before the request to alter its offsets"):
+        await_end_of_tasks("alter", "s", "source", stores, 600)
 
 
 def test_other_connectors_change_while_the_offsets_of_one_do(call: Client, stopped: str, monkeypatch: pytest.MonkeyPatch) -> None:

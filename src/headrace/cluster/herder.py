@@ -69,8 +69,8 @@ class Herder:
 
     def _adopt_assignment(self, assignment: Assignment) -> None:
         """Adopt an assignment; the config topic is read to its end. Returns when revoked connectors and tasks have stopped."""
-        # Newer than any status, even of a deleted group (docs/decisions/0002); older than those of a lost worker's successors.
-        newest = self._stores.status.latest_generation() + 1 if assignment.slots else assignment.generation
+        # Parts that are gained get statuses newer than any: those of a deleted group (docs/decisions/0002), and of a lost worker.
+        newest = self._stores.status.latest_generation() + 1 if assignment.slots - self._supervisors.assignment.slots else -1
         self._import_classes(self._stores.config.snapshot().connectors.values())
         self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
         if assignment.slots:
@@ -219,7 +219,7 @@ class Herder:
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""
         self.leader.require()
-        with self.leader.changing:
+        with self.leader.changing_offsets(name), self.leader.changing:
             self._config(name)
             self._stores.config.remove_connector(name)
 
@@ -389,7 +389,7 @@ class Herder:
             config, end_s = self._resolved(name), 2 * self.config.task_shutdown_timeout_ms / 1000
             if self.config.exactly_once_enabled and connector_type(config) == "source":
                 self.leader.fence_zombies(name)
-            await_end_of_tasks(action, name, connector_type(config), lambda: self._stores.status.tasks(name), end_s)
+            await_end_of_tasks(action, name, connector_type(config), self._stores, end_s)
             yield config
 
     def _without_placeholders(self, config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
 from headrace.cluster.state import ClusterState
+from headrace.cluster.stores import WorkerStores
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
@@ -89,12 +90,19 @@ def require_stopped(name: str, state: ClusterState) -> None:
         )
 
 
-def await_end_of_tasks(action: str, name: str, kind: str, tasks: Callable[[], Collection[int]], timeout_s: float) -> None:
+def await_end_of_tasks(action: str, name: str, kind: str, stores: WorkerStores, timeout_s: float) -> None:
     """Wait until the tasks of a stopped connector have ended, which store offsets at their end.
 
-    action: `alter` or `reset`; tasks: those that have a status, which is removed when a task has ended. Raises ConnectError.
+    The status of a task is removed when it has ended. action: `alter` or `reset`. Raises ConnectError, also if the connector was
+    resumed meanwhile, as any worker may do.
     """
-    if not poll_until(lambda _left_s: not tasks(), timeout_s, _PAUSE_S):
+    ended = poll_until(lambda _left_s: not stores.status.tasks(name), timeout_s, _PAUSE_S)
+    stores.config.refresh()
+    try:
+        require_stopped(name, stores.config.snapshot())
+    except BadRequestError as error:
+        raise in_use(action, name, kind) from error
+    if not ended:
         raise in_use(action, name, kind)
 
 

@@ -107,7 +107,7 @@ class StatusStore:
     def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None:
         """Add an active topic of a connector; does not wait and does not raise, as the data flows without the status topic.
 
-        Does nothing while a record of the same topic is in flight. After a failure, whoever still uses the topic puts it again.
+        Does nothing until a record of the same topic is read back. After a failure, whoever still uses the topic puts it again.
         """
         key = connector, topic
         if key in self._topics_in_flight:
@@ -119,11 +119,12 @@ class StatusStore:
             self._topics_in_flight.discard(key)
             log.error(_FAILED, error)
         else:
-            future.add_done_callback(lambda _: self._topics_in_flight.discard(key))
+            future.add_done_callback(lambda sent: self._topics_in_flight.discard(key) if sent.exception() else None)
 
     def delete_topics(self, connector: str, topics: Iterable[str] | None = None) -> None:
         """Remove these active topics, by default all; does not wait. A running task may add them again."""
-        for topic in self.topics(connector) if topics is None else topics:
+        in_flight = {topic for of, topic in self._topics_in_flight.copy() if of == connector}  # their records precede these
+        for topic in {*self.topics(connector), *in_flight} if topics is None else topics:
             self._send(ActiveTopic(connector, topic, None))
 
     # ---------------------------------------------------------------------------------------------- inside
@@ -136,6 +137,8 @@ class StatusStore:
         decoded = status_records.decode(record.key, record.value)
         if decoded is not None:
             self._state = fold(self._state, decoded)
+        if isinstance(decoded, ActiveTopic):
+            self._topics_in_flight.discard((decoded.connector, decoded.topic))
 
 
 def _log_failure(future: Future[WrittenAt]) -> None:
