@@ -71,7 +71,8 @@ def test_a_group_that_does_not_answer_leaves_the_others(flow: Flow, spark: Spark
     topic, silent, steady = f"{flow.name}-read", f"{flow.name}-silent", f"{flow.name}-steady"
     flow.source.admin.commit(steady, {(topic, 0): 250})
     group = Consumer({"bootstrap.servers": flow.source.bootstrap, "group.id": silent})
-    hanging = Producer({"bootstrap.servers": flow.source.bootstrap, "transactional.id": silent})
+    settings = {"bootstrap.servers": flow.source.bootstrap, "transactional.id": silent, "transaction.timeout.ms": "900000"}
+    hanging = Producer(settings)
     hanging.init_transactions(120)
     hanging.begin_transaction()
     hanging.send_offsets_to_transaction([TopicPartition(topic, 0, 1)], group.consumer_group_metadata(), 120)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.errors import HeadraceError
-from headrace.kafka.groups import GroupOffsets
+from headrace.kafka.admin import Admin, shared
 
 if TYPE_CHECKING:
     from headrace.connectors.kafka_source.config import KafkaSourceConfig
@@ -28,8 +28,8 @@ Positions = Mapping[tuple[str, int], int]
 class LagGroupCommitter:
     """Commits the newest positions of a group, one commit at a time."""
 
-    def __init__(self, consumer: Mapping[str, str], group: str) -> None:
-        self._group, self._offsets = group, GroupOffsets(consumer, group)
+    def __init__(self, admin: Admin, group: str) -> None:
+        self._admin, self._group = admin, group
         self._pending: dict[tuple[str, int], int] = {}
         self._changed = threading.Condition()
         self._closed = False
@@ -44,7 +44,7 @@ class LagGroupCommitter:
         """
         if not config.enable_auto_commit or not config.group_id:
             return None
-        return cls(consumer, config.group_id)
+        return cls(shared(consumer), config.group_id)
 
     def commit(self, positions: Positions) -> None:
         """Commit these next offsets to read; returns at once."""
@@ -60,12 +60,6 @@ class LagGroupCommitter:
         self._thread.join(timeout_s)
 
     def _main(self) -> None:
-        try:
-            self._commit_all()
-        finally:
-            self._offsets.close()
-
-    def _commit_all(self) -> None:
         failed = False
         while True:
             with self._changed:
@@ -84,7 +78,7 @@ class LagGroupCommitter:
 
     def _commit(self, positions: Positions) -> bool:
         try:
-            self._offsets.write(positions, _TIMEOUT_S)
+            self._admin.commit(self._group, positions, _TIMEOUT_S)
         except HeadraceError as e:
             log.warning("source.lag.commit.failed", group=self._group, cause=str(e))
             return False

@@ -22,6 +22,7 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Checkpoint
 from headrace.connectors.mirror.groups import accepted_partitions
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
+from headrace.connectors.mirror.schedule import LEAST_S
 from headrace.connectors.mirror.translation import Naming, Translations, checkpoints, forward, has_changed
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.failures import KafkaFailure
@@ -75,13 +76,13 @@ class MirrorCheckpointTask(PollingSourceTask):
             self._read_last()
         if time.monotonic() >= self._next_sync:
             self._commit_in_target()
-            self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
+            self._next_sync = time.monotonic() + max(LEAST_S, self._config.sync_group_offsets_interval_seconds)
         if self._syncs is None:
             self._follow_syncs()
         if time.monotonic() >= self._next and not self._pending:
             self._pending, self._created_ms = self._changed_checkpoints(), now_ms()
             self._metrics.created(self._pending, self._created_ms)
-            self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
+            self._next = time.monotonic() + max(LEAST_S, self._config.emit_checkpoints_interval_seconds)
         if not self._pending:
             return None
         records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: own_records.MOST]]
@@ -131,12 +132,18 @@ class MirrorCheckpointTask(PollingSourceTask):
         assert self._syncs is not None
         partitions = accepted_partitions(self._source, self._config.topic_filter, self._config.timeout_s)
         changed: list[Checkpoint] = []
+        patience_s = self._config.timeout_s  # with all groups together that do not answer
         for group in self._groups:
+            if self.context.stopping.is_set():
+                break
+            begun = time.monotonic()
             try:
-                committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
+                committed = self._source.group_offsets(group, partitions, max(LEAST_S, patience_s))
             except KafkaFailure as failure:
-                if isinstance(failure, RetriableError):  # raises if it is the whole cluster that does not answer
-                    self._source.partition_counts(self._config.timeout_s)
+                if isinstance(failure, RetriableError):
+                    if patience_s == self._config.timeout_s:  # raises if it is the whole cluster that does not answer
+                        self._source.partition_counts(patience_s)
+                    patience_s -= time.monotonic() - begun
                 text = "Error querying offsets for consumer group %s on cluster %s."
                 log.error(text, group, self._naming.source, cause=str(failure))
                 continue

@@ -29,7 +29,7 @@ from headrace.connectors.mirror.formats import Heartbeat
 from headrace.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
 from headrace.connectors.mirror.offsets import check_offsets
 from headrace.connectors.mirror.policies import HEARTBEATS
-from headrace.connectors.mirror.schedule import FIRST_RETRY_S, Job, Schedule
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, LEAST_S, Job, Schedule
 from headrace.connectors.mirror.source_connector import create_compacted
 from headrace.errors import HeadraceError
 from headrace.plugins import Kind, plugin
@@ -51,7 +51,7 @@ class MirrorHeartbeatTask(PollingSourceTask):
         """Take the configuration. Raises ConfigError."""
         config = MirrorHeartbeatConfig(props)
         self._aliases = (config.source_cluster_alias, config.target_cluster_alias)
-        self._interval_s = float(config.emit_heartbeats_interval_seconds)
+        self._interval_s = max(LEAST_S, config.emit_heartbeats_interval_seconds)
         self._next = 0.0
 
     @property

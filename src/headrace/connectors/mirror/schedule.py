@@ -15,7 +15,7 @@ from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-FIRST_RETRY_S, _RETRY_S, _LEAST_S = 5.0, 10.0, 1.0
+FIRST_RETRY_S, _RETRY_S, LEAST_S = 5.0, 10.0, 1.0
 NEVER_S = 1e9
 """The interval of a job that is not repeated."""
 
@@ -42,7 +42,7 @@ class Schedule:
     """
 
     def __init__(self, name: str, jobs: Sequence[Job]) -> None:
-        self._jobs = [replace(job, interval_s=max(_LEAST_S, job.interval_s)) for job in jobs if job.interval_s >= 0]
+        self._jobs = [replace(job, interval_s=max(LEAST_S, job.interval_s)) for job in jobs if job.interval_s >= 0]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=name, daemon=True)
 

@@ -135,7 +135,7 @@ class SinkDelivery:
         """Deliver a batch whose schemas are known. read: the number of its records, None: those that the counters count."""
         transformed, failures, unnamed = chain.transformed(incoming), 0, 0
         if chain.fails and self._plan.tolerance.all:
-            failures, unnamed = self._write_failed_as_letters(chain.letters(transformed))
+            failures, unnamed = self._write_failed_as_letters(chain.letters(transformed), covered)
         batch = covered.batch(chain.counts.writing(chain.records(transformed)))
         try:
             self._retry(lambda: self._task.put(batch), covered)
@@ -191,13 +191,20 @@ class SinkDelivery:
         ended.__cause__ = failure.as_error(error, "The sink could not write")
         return ended
 
-    def _write_failed_as_letters(self, letters: DataFrame) -> tuple[int, int]:
+    def _write_failed_as_letters(self, letters: DataFrame, covered: SinkBatchRange) -> tuple[int, int]:
         """Write the failed records of a batch to the dead letter topic, and log them, as configured.
 
         Returns their number, and how many are not logged by themselves.
         """
         failed = only_failures(letters, self._plan.tolerance)
-        self._write_letters(failed.frame)
+        try:
+            self._write_letters(failed.frame)
+        except HeadraceError:
+            offsets = [
+                f"{topic}-{partition}: {first} to {end - 1}" for (topic, partition), (first, end) in covered.offsets.items()
+            ]
+            log.error("sink.letters.refused", offsets=offsets)
+            raise
         failed.logged()
         return failed.count, failed.unnamed
 
