@@ -275,11 +275,18 @@ def test_an_error_can_shut_down_all_instances_of_the_application(make: Callable[
         first.start()
         assert first.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000)
         second.start()
-        wait_until(lambda: len(app.cluster.admin.group_members(app.id)) == 2, WAIT_S, "two members")
+        instances = (first, second)
+
+        def is_settled() -> bool:  # the group may choose the second one when it joins
+            assigned = {member: bool(partitions) for *_, member, partitions in app.cluster.admin.group_members(app.id)}
+            active = [assigned.get(each._instance._member.member_id()) for each in instances]  # type: ignore[union-attr]
+            return sorted(assigned.values()) == [False, True] and active == [each.state() is State.RUNNING for each in instances]
+
+        wait_until(is_settled, WAIT_S, lambda: f"one of two members is active; {first.state()}, {second.state()}")
         app.send("not a long!")
         for streams in (first, second):
             assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
-        (active,) = handled  # the group may have chosen the second one when it joined
+        (active,) = handled
         standby = second if active is first else first
         assert unreadable in str(active.error) and not isinstance(active.error, ShutdownRequestedError)
         sentence = f"Another instance has requested that all instances of the application shut down, because of: {active.error}"
