@@ -93,28 +93,6 @@ def test_offset_syncs_tell_where_the_next_record_will_be(flow: Flow) -> None:
     wait_until(lambda: syncs() == {p: OffsetSync(topic, p, 99, 99) for p in range(3)}, FLOW_S, "a sync of each partition")
 
 
-def test_offset_syncs_are_written_after_each_micro_batch(flow: Flow) -> None:
-    topic, target = f"{flow.name}-json", f"{flow.name}-c"
-    flow.source.create(topic)
-    changes: dict[str, str | None] = {
-        "name": f"{flow.name}-batches", "source.cluster.alias": f"{flow.name}-d", "target.cluster.alias": target,
-        "topics": topic, "sync.topic.acls.enabled": "false",
-        "transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted",
-        **{f"{side}value.converter": "org.apache.kafka.connect.json.JsonConverter" for side in ("", "source.")},
-        **{f"{side}value.converter.schemas.enable": "false" for side in ("", "source.")},
-    }  # fmt: skip
-    name = flow.deploy("MirrorSourceConnector", changes)
-    for records in (3, 7):
-        flow.source.produce(topic, [record(b"k", b'{"n": 1}') for _ in range(records - flow.source.size(topic))])
-
-        def last(of: int = records) -> bool:
-            found = flow.source.read(f"mm2-offset-syncs.{target}.internal")
-            return bool(found) and OffsetSync.read(found[-1].key, found[-1].value) == OffsetSync(topic, 0, of, of - 1)
-
-        wait_until(last, FLOW_S, f"a sync behind {records} records")
-    flow.remove(name)
-
-
 def test_metrics_tell_counts_and_latencies_of_each_partition(flow: Flow) -> None:
     labels = {"source": flow.alias, "target": f"{flow.name}-b", "topic": flow.copy(f"{flow.name}-first"), "partition": "1"}
 
@@ -148,3 +126,25 @@ def test_new_topics_partitions_and_settings_follow(flow: Flow) -> None:
     wait_until(lambda: settings() == {"retention.ms": "12345678900000", "max.message.bytes": "1500000"}, FLOW_S, "its settings")
     admin.alter(topic, {"max.message.bytes": None})
     wait_until(lambda: settings() == {"retention.ms": "12345678900000"}, FLOW_S, "a setting is gone")
+
+
+def test_offset_syncs_are_written_after_each_micro_batch(flow: Flow) -> None:
+    topic, target = f"{flow.name}-json", f"{flow.name}-c"
+    flow.source.create(topic)
+    changes: dict[str, str | None] = {
+        "name": f"{flow.name}-batches", "source.cluster.alias": f"{flow.name}-d", "target.cluster.alias": target,
+        "topics": topic, "sync.topic.acls.enabled": "false",
+        "transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted",
+        **{f"{side}value.converter": "org.apache.kafka.connect.json.JsonConverter" for side in ("", "source.")},
+        **{f"{side}value.converter.schemas.enable": "false" for side in ("", "source.")},
+    }  # fmt: skip
+    name = flow.deploy("MirrorSourceConnector", changes)
+    for records in (3, 7):
+        flow.source.produce(topic, [record(b"k", b'{"n": 1}') for _ in range(records - flow.source.size(topic))])
+
+        def last(of: int = records) -> bool:
+            found = flow.source.read(f"mm2-offset-syncs.{target}.internal")
+            return bool(found) and OffsetSync.read(found[-1].key, found[-1].value) == OffsetSync(topic, 0, of, of - 1)
+
+        wait_until(last, FLOW_S, f"a sync behind {records} records")
+    flow.remove(name)
