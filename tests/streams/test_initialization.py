@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,13 +19,15 @@ from headrace.errors import (
     MisconfiguredInternalTopicError,
     MissingInternalTopicsError,
     MissingSourceTopicError,
+    RetriableError,
     StreamsError,
     StreamsTimeoutError,
     TopologyError,
 )
 from headrace.kafka import clients
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import failure
+from headrace.kafka.topic_info import TopicInfo
 from headrace.streams import InitParameters, KafkaStreams, Materialized, StreamsBuilder, TimeWindows
 from headrace.streams.initialization import describe_internal_topics, initialize, prepare_for_start
 from headrace.streams.internal_topics import InternalTopic, TopicKind
@@ -76,16 +78,40 @@ class Application:
 
 
 class AdminDuringDeletions(Admin):
-    """Answers as brokers do while topics are deleted, of which they still list some, and others have no leader for a moment."""
+    """Answers as brokers do while topics are deleted, of which they still list some, and others have no leader for a moment.
 
-    def __init__(self, app: Application, answers: dict[str, list[int]]) -> None:
+    answers: errors for the settings of topics; absent: topics that do not exist when they are described next.
+    """
+
+    def __init__(self, app: Application, answers: dict[str, list[int]], absent: Iterable[str]) -> None:
         super().__init__({"bootstrap.servers": app.bootstrap})
-        self._answers = answers
+        self._answers, self._absent = answers, list(absent)
+
+    def describe(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> TopicInfo | None:
+        if name in self._absent:
+            self._absent.remove(name)
+            return None
+        return super().describe(name, timeout_s)
 
     def topic_configs(self, name: str, **how: Any) -> dict[str, str | None]:
         if answers := self._answers.get(name):
             raise failure(KafkaError(answers.pop(0)))
         return super().topic_configs(name, **how)
+
+
+class Work:
+    """The engine of an active instance, which notes the topics that were created again."""
+
+    def __init__(self) -> None:
+        self.recreated: list[frozenset[str]] = []
+
+    def use_recreated_topics(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+        create()
+        self.recreated.append(topics)
+        return set()
+
+    def refill_changelogs(self) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -192,19 +218,23 @@ def test_an_unreachable_cluster_is_a_timeout(topic_name: Callable[[str], str]):
         app.streams().init(1000)
 
 
-def test_a_topic_in_deletion_is_missing_and_one_without_a_leader_is_asked_for_again(app: Application):
+def test_a_topic_in_deletion_is_missing_and_one_that_a_broker_cannot_say_anything_of_is_asked_for_again(app: Application):
     app.streams().init()
-    deleted, other = app.names[0], app.names[2]
-    answers = {deleted: [KafkaError.UNKNOWN_TOPIC_OR_PART] * 2, other: [KafkaError.LEADER_NOT_AVAILABLE]}
-    streams, during = app.streams(), AdminDuringDeletions(app, answers)
+    deleted, no_leader, behind = app.names[0], app.names[2], app.names[3]
+    answers = {
+        deleted: [KafkaError.UNKNOWN_TOPIC_OR_PART] * 3,
+        no_leader: [KafkaError.LEADER_NOT_AVAILABLE],
+        behind: [KafkaError.UNKNOWN_TOPIC_OR_PART],
+    }
+    streams, during = app.streams(), AdminDuringDeletions(app, answers, [deleted] * 3)
     description = describe_internal_topics(streams.topology, streams.config, during, 60)
     assert [topic.name for topic in description.verification.missing] == [deleted] and deleted not in description.ids
-    assert answers == {deleted: [], other: []}
+    assert answers == {deleted: [], no_leader: [], behind: []}
 
 
 def test_a_deletion_that_takes_too_long_is_a_timeout_of_what_was_given(app: Application):
     app.streams().init()
-    during = AdminDuringDeletions(app, {name: [KafkaError.UNKNOWN_TOPIC_OR_PART] for name in app.names})
+    during = AdminDuringDeletions(app, {name: [KafkaError.UNKNOWN_TOPIC_OR_PART] for name in app.names}, app.names)
     streams = app.streams()
     with pytest.raises(StreamsTimeoutError, match="Could not create internal topics within 4000 milliseconds"):
         initialize(streams.topology, streams.config, during, InitParameters(), 4.0)
@@ -255,6 +285,21 @@ def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Ap
     with pytest.raises(MissingInternalTopicsError, match="were deleted, and created again by somebody else") as refused:
         upkeep.verify(None)
     assert refused.value.topics == [app.names[0]]
+
+
+def test_in_automatic_mode_a_topic_that_was_not_deleted_after_all_is_not_read_again(app: Application):
+    streams, work = app.streams(), Work()
+    streams.init()
+    answers: dict[str, list[int]] = {}
+    admin = AdminDuringDeletions(app, answers, app.names[1:2])
+    monitor = TopicMonitor(streams.topology, streams.config, lambda: admin)
+    monitor.prepare()
+    answers[app.names[1]] = [KafkaError.UNKNOWN_TOPIC_OR_PART]
+    with pytest.raises(RetriableError, match=f"did not know these internal topics for a moment: {app.names[1]}"):
+        monitor.verify(work)
+    assert not monitor.verify(work) and work.recreated == []
+    app.admin.delete([app.names[1]])
+    assert not monitor.verify(work) and work.recreated == [{app.names[1]}]
 
 
 def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):

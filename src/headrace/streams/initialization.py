@@ -136,7 +136,8 @@ def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None] 
     try:
         return admin.topic_configs(name, timeout_s=_left_s(deadline))
     except KafkaFailure as failure:
-        if failure.code == "UNKNOWN_TOPIC_OR_PARTITION":
+        # A broker whose metadata is behind says so of a topic that exists: then all is asked again.
+        if failure.code == "UNKNOWN_TOPIC_OR_PARTITION" and admin.describe(name, _left_s(deadline)) is None:
             return None
         if isinstance(failure, RetriableKafkaFailure):
             raise

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.errors import MissingInternalTopicsError, RetriableError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
@@ -60,7 +60,7 @@ class TopicMonitor:
         """Verify the topics again; whether the engine has to restart, because source topics or their partitions have changed.
 
         work: of this instance, None while it is a standby. Raises StreamsError for what only an operator can repair, in automatic
-        mode as well.
+        mode as well, and RetriableError for what the next verification may find to be well.
         """
         description = self._describe()
         if self._manual:
@@ -74,7 +74,8 @@ class TopicMonitor:
         return work is not None and description.sources != before
 
     def _with_recreated_topics(self, work: ActiveWork, description: InternalTopicsDescription) -> InternalTopicsDescription:
-        """Continue with deleted internal topics; returns the new description. Raises StreamsError for unread records.
+        """Continue with deleted internal topics; returns the new description. Raises StreamsError for unread records,
+        RetriableError if a topic was not deleted after all; then nothing has changed here.
 
         It may fail after the engine has switched to the recreated topics: their ids are stored by then, so that the next try does
         not switch again.
@@ -86,6 +87,10 @@ class TopicMonitor:
             def create() -> None:
                 initialization.create_missing(description, self._config, self._admin())
                 observed.append(self._describe())
+                ids = observed[-1].ids
+                if same := sorted(name for name in lost if self._ids.get(name) and ids.get(name) == self._ids[name]):
+                    # Their records have been read: with offsets from the beginning they would be processed twice.
+                    raise RetriableError(f"A broker did not know these internal topics for a moment: {', '.join(same)}.")
 
             self._unread |= work.use_recreated_topics(lost, create)
             description = observed[-1]
