@@ -13,7 +13,7 @@ from headrace.errors import StreamsError
 from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
 from headrace.streams.engine.processor_link import TaskTimes
 from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
-from headrace.streams.processor_stores import StoreAccess
+from headrace.streams.processor_stores import PUT_RETURN_CODE_NOT_PUT, StoreAccess
 from headrace.streams.row_headers import headers_of, prepend_headers
 from headrace.streams.serde_values import encoder
 from headrace.streams.stores import StateStore
@@ -158,6 +158,25 @@ def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() ->
     none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
     assert [[(one[5], one[1]) for one in rows if one[9] == -2] for rows in (late, none)] == [[("w", 30), ("s", 90)], []]
     assert found == [(None, None)]  # before the first time that there is
+
+
+def test_nothing_is_put_before_the_first_time_that_there_is() -> None:
+    strings = Serdes.string(), Serdes.string()
+    stores = {
+        "w": Stores.window_store_builder(Stores.persistent_window_store("w", 100, 10, False), *strings),
+        "s": Stores.session_store_builder(Stores.persistent_session_store("s", 100), *strings),
+        "v": Stores.versioned_key_value_store_builder(Stores.persistent_versioned_key_value_store("v", 100), *strings),
+    }
+
+    def put(context: ProcessorContext, record: Record) -> None:
+        windows, sessions, versions = (context.get_state_store(name) for name in stores)
+        windows.put(record.key, "x", -10)
+        sessions.put((record.key, -10, 5), "x")
+        sessions.remove((record.key, -10, 5))
+        assert versions.put(record.key, "x", -10) == PUT_RETURN_CODE_NOT_PUT
+
+    rows = run([row([0])], worker("p", act=put, stores=frozenset(stores)), stores=stores, times={"w": -1, "s": -1, "v": -1})
+    assert [one for one in rows if one[6] is not None] == []
 
 
 def test_a_window_store_that_retains_duplicates_keeps_them_over_batches() -> None:

@@ -114,13 +114,17 @@ class _ProcessorStore:
             encoded = prepend_headers(headers, encoded)
         self._rows.put(key, encoded, self._time() if timestamp is None else timestamp)
 
-    def _is_retained(self, time: int) -> bool:
-        """Whether a window that begins, or a session that ends, at a time is retained; advances stream time."""
+    def _is_retained(self, start: int, time: int) -> bool:
+        """Whether a window or session is retained that has this start, and this time for its retention; advances stream time.
+
+        None begins before 0.
+        """
         self._check_writes()
         self._rows.stream_time = max(self._rows.stream_time, time)
-        if time < self._retained_from:
+        retained = start >= 0 and time >= self._retained_from
+        if not retained:
             self._rows.dropped.append(time)
-        return time >= self._retained_from
+        return retained
 
     @property
     def _retained_from(self) -> int:
@@ -208,15 +212,16 @@ class WindowStore(_ProcessorStore):
         """By key and start, the number of the last value that this batch has put."""
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
-        """Set the value of a window; None deletes it. Expired windows are ignored.
+        """Set the value of a window; None deletes it. Expired windows, and those that begin before 0, are ignored.
 
         A store that retains duplicates adds the value to those of the window, and ignores None.
         """
-        window = self._bytes(key) + _long(window_start)
+        prefix = self._bytes(key)
         plain = value.value if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders) else value
         if self._duplicates and plain is None:
             return
-        if self._is_retained(window_start):
+        if self._is_retained(window_start, window_start):
+            window = prefix + _long(window_start)
             self._put(window + (self._next_number(window) if self._duplicates else _NUMBER), value)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
@@ -268,16 +273,17 @@ class SessionStore(_ProcessorStore):
     """Values of keys and sessions: a session is (key, start, end), in ms."""
 
     def put(self, session: tuple[Any, int, int], value: Any) -> None:
-        """Set the value of a session; None deletes it. Expired sessions are ignored."""
+        """Set the value of a session; None deletes it. Expired sessions, and those that begin before 0, are ignored."""
         key, start, end = session
-        row = self._bytes(key) + _long(end) + _long(start)
-        if self._is_retained(end):
-            self._put(row, value)
+        prefix = self._bytes(key)
+        if self._is_retained(min(start, end), end):
+            self._put(prefix + _long(end) + _long(start), value)
 
     def remove(self, session: tuple[Any, int, int]) -> None:
         """Delete a session."""
         key, start, end = session
-        self._put(self._bytes(key) + _long(end) + _long(start), None)
+        if min(start, end) >= 0:
+            self._put(self._bytes(key) + _long(end) + _long(start), None)
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of a session, None if there is none."""
@@ -304,11 +310,11 @@ class VersionedKeyValueStore(_ProcessorStore):
 
     def put(self, key: Any, value: Any, timestamp: int) -> int | None:
         """Set the value of a key from a time on; None deletes it. Returns the end of its validity, exclusive: None for the last
-        version, and PUT_RETURN_CODE_NOT_PUT for an expired one.
+        version, and PUT_RETURN_CODE_NOT_PUT for an expired one, or a time before 0.
         """
         self._check_writes()
         prefix, encoded = self._bytes(key), self._value(value)
-        if timestamp < self._history_from:
+        if timestamp < max(self._history_from, 0):
             return PUT_RETURN_CODE_NOT_PUT
         self._rows.stream_time = max(self._rows.stream_time, timestamp)
         self._rows.put(prefix + _long(timestamp), b"\0" if encoded is None else b"\1" + encoded, timestamp)
