@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -20,6 +20,7 @@ from headrace.kafka import clients
 from headrace.kafka.admin import Admin
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.groups import GroupOffsets, Partition
 from headrace.preview.new_topics import planned_topics
 from tests.preview.conftest import prepared
 from tests.support import wait_until
@@ -128,17 +129,27 @@ def test_offsets_of_a_group_are_set_read_and_deleted(admin, topic_name):
     assert admin.committed(group) == {}
 
 
-def test_members_of_a_group(admin, source_broker, topic_name):
+def test_members_of_a_group(admin, source_broker, topic_name, monkeypatch):
     name, group = topic_name(), topic_name("group")
-    admin.create(name, 1, 1)
+    admin.create(name, 2, 1)
+    read, asked = GroupOffsets.read, list[int]()
+
+    def counting(offsets: GroupOffsets, partitions: Collection[Partition], timeout_s: float) -> dict[Partition, int]:
+        asked.append(len(partitions))
+        return read(offsets, partitions, timeout_s)
+
+    monkeypatch.setattr(GroupOffsets, "read", counting)
     assert admin.group_members(group) == []
+    assert asked == [1]  # its coordinator is there; a cluster may have very many partitions
     member = Consumer({"bootstrap.servers": source_broker.bootstrap, "group.id": group, "client.id": "me"})
     member.subscribe([name])
     deadline = time.monotonic() + 180
     while not member.assignment() and time.monotonic() < deadline:
         member.poll(0.1)
     members = admin.group_members(group)
-    assert [(client, host, partitions) for client, host, _, partitions in members] == [("me", "/127.0.0.1", {(name, 0)})]
+    assert [(client, host, partitions) for client, host, _, partitions in members] == [
+        ("me", "/127.0.0.1", {(name, 0), (name, 1)})
+    ]
     member.close()
     assert admin.group_members(group) == []
 

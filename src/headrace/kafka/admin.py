@@ -253,10 +253,12 @@ class Admin:
     def _ask_coordinator(self, group: str, start: Callable[[Any, float], Mapping[str, Future]], timeout_s: float) -> Any:
         """A call that librdkafka sends to a group's coordinator; its time-out may crash the process (see groups.py).
 
-        So the coordinator is checked first. Then a new client, which finds the coordinator even after an outage, makes the call
-        with a time-out far beyond ours, and is kept if our time-out ends first.
+        So the coordinator is checked first, by the offset of any partition. Then a new client, which finds the coordinator even
+        after an outage, makes the call with a time-out far beyond ours, and is kept if our time-out ends first.
         """
-        self.committed(group, timeout_s)
+        deadline = time.monotonic() + timeout_s
+        some = [(name, 0) for name in self.partition_counts(timeout_s)][:1]  # that this principal may describe
+        self.committed(group, max(deadline - time.monotonic(), _PAUSE_S), some)
         client = clients.admin(self._props)
         answer = self._call(lambda: start(client, _LONG_TIMEOUT_S)[group], timeout_s)
         with self._lock:
