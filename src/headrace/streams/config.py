@@ -298,7 +298,7 @@ class StreamsConfig(TopologyConfig):
 
     @property
     def producer_settings(self) -> dict[str, str]:
-        """Settings of the producers; a few of Kafka Streams' own defaults."""
+        """Settings of the producers; larger batches than the client's by default."""
         return {"batch.size": "262144", **self._client_settings("producer.")}
 
     @property
