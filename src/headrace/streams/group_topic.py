@@ -37,17 +37,19 @@ def choose_topic(topology: Topology, existing_topics: Iterable[str]) -> str | No
 
 def topic_of_other_instance(
     member: ActiveStandbyMember,
+    generation: int,
     assignments: Callable[[float], dict[str, set[Partition]]],
     timeout_s: float,
     wait: Callable[[float], bool],
 ) -> str | None:
     """The topic that the active member has to join the group with instead of its own; None if it may begin.
 
-    assignments: the partitions of each member, empty while the group rebalances; it gets the seconds left, and is retried for
-    `timeout_s`. wait: waits that long, and may return true to give up. Raises KafkaFailure.
+    generation: the member's, in which it decides; it gives up once that has ended. assignments: the partitions of each member,
+    empty while the group rebalances; it gets the seconds left, and is retried for `timeout_s`. wait: waits that long, and may
+    return true to give up. Raises KafkaFailure.
     """
     looks = 0
-    while member.generation is not None:
+    while member.generation == generation:
         assigned = retry_until(assignments, timeout_s, _PAUSE_S, lambda error: isinstance(error, RetriableError), wait)
         me = member.member_id()
         if (member.topic, 0) in assigned.get(me, ()):  # so the group is stable, and every other active member is seen

@@ -232,13 +232,13 @@ class StreamsInstance:
         if member is None or generation is None:
             return
         try:  # without the lock, for which the member's thread may wait
-            other = topic_of_other_instance(member, self._assignments, timeout_s, self._wait_to_start)
+            other = topic_of_other_instance(member, generation, self._assignments, timeout_s, self._wait_to_start)
             if other is not None:
                 self._join_again(member, other)
                 return
             refuse_if_requested(member, timeout_s, self._wait_to_start)
-        except BaseException as error:
-            if not (isinstance(error, RetriableError) and self._standby.is_set()):
+        except BaseException as error:  # of a member that is no longer active, or has left: no engine starts here
+            if member.generation == generation or isinstance(error, ShutdownRequestedError):
                 self._report(error)
             return
         with self._lock:

@@ -6,10 +6,13 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
+import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.kafka.groups import Partition
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.config import StreamsConfig
 from headrace.streams.shutdown_request import refuse_if_requested
@@ -59,14 +62,36 @@ def test_an_instance_waits_for_the_end_of_a_transaction_of_the_one_before(make: 
         assert waits
 
 
-def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(make: Callable[..., Application]):
-    app = make()
-    with member(app, active=True), member(app, active=False) as standby, app.streams() as streams:
-        wait_until(lambda: len(app.cluster.admin.group_members(app.id)) == 2, WAIT_S, "two members")
-        assert standby.generation is None
-        streams._instance._member = standby
-        streams._instance._start_engine()
-        assert not streams._instance.is_active and streams.error is None
+def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(
+    make: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
+):
+    app, errors = make(), list[BaseException]()
+
+    def leaves_before_the_engine(active: ActiveStandbyMember, *arguments: Any) -> None:
+        refuse_if_requested(active, *arguments)
+        active.leave()
+
+    def leaves_while_it_is_asked(active: ActiveStandbyMember) -> dict[str, set[Partition]]:
+        def closing(_active: bool) -> None:
+            wait_until(lambda: not active._queue.empty(), WAIT_S, "its id was asked for")
+
+        active._listener = closing  # called before its consumer is closed
+        active._stopping.set()
+        wait_until(lambda: active.generation is None, WAIT_S, "it leaves")
+        return {}
+
+    with app.streams() as streams:
+        monkeypatch.setattr(streams._instance, "_report", errors.append)
+        with member(app, active=True) as first, monkeypatch.context() as patches:
+            streams._instance._member = first
+            patches.setattr("headrace.streams.instance.refuse_if_requested", leaves_before_the_engine)
+            streams._instance._start_engine()
+            assert first.generation is None and not streams._instance.is_active and errors == []
+        with member(app, active=True) as second:
+            streams._instance._member = second
+            monkeypatch.setattr(streams._instance, "_assignments", lambda left_s: leaves_while_it_is_asked(second))
+            streams._instance._start_engine()
+            assert second.generation is None and not streams._instance.is_active and errors == []
 
 
 def test_of_two_instances_whose_first_topics_differ_one_is_active(make: Callable[..., Application]):
