@@ -181,7 +181,7 @@ class StreamsInstance:
 
     # ------------------------------------------------------------------------------------------------ group
     def _join(self) -> None:
-        topic = choose_topic(self._topology, self._admin().topics())
+        topic = choose_topic(self._topology, self._admin().partition_counts())
         if topic is None:
             raise StreamsError(
                 "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."
@@ -203,9 +203,11 @@ class StreamsInstance:
 
     def _replace_deleted_group_topic(self) -> None:
         """Nobody is assigned a topic that does not exist any more: the group continues with another one."""
-        member, existing = self._member, self._admin().topics()
+        member, existing = self._member, self._admin().partition_counts()
         topic = choose_topic(self._topology, existing)
-        if member is not None and member.topic not in existing and topic in existing:
+        if member is None or member.topic in existing or topic not in existing:
+            return
+        if self._admin().describe(member.topic) is None:  # a listing may leave out a topic for a moment
             self._join_again(member, topic)
 
     def _assignments(self, left_s: float) -> dict[str, set[Partition]]:

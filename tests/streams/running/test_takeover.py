@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.groups import Partition
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.config import StreamsConfig
@@ -94,9 +95,18 @@ def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(
             assert second.generation is None and not streams._instance.is_active and errors == []
 
 
-def test_of_two_instances_whose_first_topics_differ_one_is_active(make: Callable[..., Application]):
+def test_of_two_instances_whose_first_topics_differ_one_is_active(
+    make: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
+):
     app = make()
     first, second = f"{app.id}.a", f"{app.id}.b"
+
+    class AdminBehind(Admin):
+        """Asks a broker that does not list the group's topic yet."""
+
+        def partition_counts(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, int]:
+            return {name: count for name, count in super().partition_counts(timeout_s).items() if name != second}
+
     app.cluster.create(second, 1)
     builder = StreamsBuilder()
     builder.stream(
@@ -116,6 +126,11 @@ def test_of_two_instances_whose_first_topics_differ_one_is_active(make: Callable
         streams.start()
         wait_until(lambda: stands_by(second, 2), WAIT_S, lambda: f"{streams._instance._member}")
         assert before.generation is not None
+        joined = streams._instance._member
+        with monkeypatch.context() as patches:
+            patches.setattr(streams._instance, "_admin", lambda: AdminBehind({"bootstrap.servers": app.cluster.bootstrap}))
+            streams._instance._replace_deleted_group_topic()
+        assert streams._instance._member is joined  # its topic exists
         with member(app, active=True, topic=first):
             app.cluster.admin.delete([second])
             wait_until(lambda: stands_by(first, 3), WAIT_S, "the group's topic was deleted")
