@@ -33,10 +33,9 @@ class Merge:
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
         """The statements of one transaction. mode: `insert`, `upsert` or `update`."""
-        statements = []
-        if deletes and (mode == "insert" or self.sets):
-            # A key may be deleted and inserted again, so the delete comes first, and what came before it is not inserted.
-            statements += [self._delete(f"{self.stage} r", f"r.{DELETED} = 1 AND {self._same()}")]
+        # A key may be deleted and come again, so the delete comes first, and what came before it is not inserted. In an update,
+        # too: with a delete and an update of its key in two batches, the update does not find the row either.
+        statements = [self._delete()] if deletes else []
         if mode == "insert":
             inserts = [(columns, f" AND {SET} = {place}") for place, columns in enumerate(self.sets)] or [(self.columns, "")]
             after = f" AND {self._not_deleted()}" if deletes else ""
@@ -46,9 +45,8 @@ class Merge:
             if mode == "upsert":
                 statements += [self._upsert(common)]
             elif common:  # of columns that are all in the key an update changes nothing
-                statements += [self._update(common, self._last(0))]
+                statements += [self._update(common, self._last())]
             statements += self._updates_of_some(deletes)
-            statements += [self._delete(self._last(1), self._same())] if deletes and not self.sets else []
         return [*statements, f"DROP TABLE {self.stage}"]
 
     def _updates_of_some(self, deletes: bool) -> list[str]:
@@ -60,12 +58,12 @@ class Merge:
                 by_sets.setdefault(", ".join(places), []).append(column)
         after = f" AND {self._not_deleted()}" if deletes else ""
         return [
-            self._update(columns, self._last(0, f" WHERE {DELETED} = 0 AND {SET} IN ({places}){after}"))
+            self._update(columns, self._last(f" WHERE {DELETED} = 0 AND {SET} IN ({places}){after}"))
             for places, columns in by_sets.items()
         ]
 
-    def _delete(self, deletes: str, condition: str) -> str:
-        return f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {deletes} WHERE {condition})"
+    def _delete(self) -> str:
+        return f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {self.stage} r WHERE r.{DELETED} = 1 AND {self._same()})"
 
     def _insert(self, columns: Sequence[str], condition: str) -> str:
         names = self._list(columns)
@@ -83,7 +81,7 @@ class Merge:
         changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in columns)
         action = f"DO UPDATE SET {changes}" if changes else "DO NOTHING"
         return (
-            f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self._last(0)} "
+            f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self._last()} "
             f"ON CONFLICT ({self._list(self.keys)}) {action}"
         )
 
@@ -91,13 +89,13 @@ class Merge:
         changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in columns)
         return f"UPDATE {self.table} SET {changes} FROM {rows} WHERE {self._same()}"
 
-    def _last(self, deleted: int, where: str = "") -> str:
-        """The last row of each key, those that are deletes or those that are none. where: of which rows of the stage."""
+    def _last(self, where: str = "") -> str:
+        """The last row of each key, if it is no delete. where: of which rows of the stage."""
         ranked = (
             f"SELECT s.*, ROW_NUMBER() OVER (PARTITION BY {self._list(self.keys)} ORDER BY {OFFSET} DESC, {PARTITION} DESC) "
             f"AS headrace_rank FROM {self.stage} s{where}"
         )
-        return f"(SELECT * FROM ({ranked}) q WHERE headrace_rank = 1 AND {DELETED} = {deleted}) r"
+        return f"(SELECT * FROM ({ranked}) q WHERE headrace_rank = 1 AND {DELETED} = 0) r"
 
     def _same(self) -> str:
         return " AND ".join(f"{self.table}.{self.quoted(k)} = r.{self.quoted(k)}" for k in self.keys)
