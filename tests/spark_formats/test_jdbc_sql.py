@@ -77,6 +77,17 @@ def test_a_key_that_is_deleted_and_comes_again_is_another_row(mode: str, after: 
     assert [row for row in found if row[0] != 9] == after, "as in a batch for each record"
 
 
+def test_a_row_is_inserted_with_all_columns_of_its_record() -> None:
+    required = TABLE.replace("DEFAULT 7", "NOT NULL")
+    records: list[Record] = [(1, {"name": "a"}), (1, {"name": "b", "total": 1}), (2, {"name": "c", "total": 2})]
+    assert merged("upsert", records, made=required) == [(1, "b", 1), (2, "c", 2)]
+    either = TABLE.replace("DEFAULT 7", ", CHECK ((name IS NULL) <> (total IS NULL))")
+    kinds: list[Record] = [(1, {"name": "a"}), (2, {"total": 2})]
+    assert merged("upsert", kinds, made=either) == [(1, "a", None), (2, None, 2)]
+    changed: list[Record] = [(1, {"name": None, "total": 3}), (2, {"name": "b"})]
+    assert merged("update", changed, made=either, before=[(1, "a", None), (2, "a", None)]) == [(1, None, 3), (2, "b", None)]
+
+
 def test_a_column_that_the_last_record_of_a_key_lacks_is_that_of_one_before() -> None:
     old, new = {"name": "c"}, {"name": "b", "total": 2}
     for mode in ("upsert", "update"):

@@ -36,29 +36,32 @@ class Merge:
         # A key may be deleted and come again, so the delete comes first, and what came before it is not inserted. In an update,
         # too: with a delete and an update of its key in two batches, the update does not find the row either.
         statements = [self._delete()] if deletes else []
-        if mode == "insert":
-            inserts = [(columns, f" AND {SET} = {place}") for place, columns in enumerate(self.sets)] or [(self.columns, "")]
-            after = f" AND {self._not_deleted()}" if deletes else ""
-            statements += [self._insert([c for c in self.columns if c in columns], which + after) for columns, which in inserts]
-        else:
-            common = [c for c in self._non_key_columns() if all(c in columns for columns in self.sets)]
-            if mode == "upsert":
-                statements += [self._upsert(common)]
-            elif common:  # of columns that are all in the key an update changes nothing
-                statements += [self._update(common, self._last())]
+        for place, columns in enumerate(self.sets or [self.columns]):
+            which = f" AND {SET} = {place}" if self.sets else ""
+            rows = self._last(which)  # each record with its own columns: constraints are checked at each statement
+            changed = [c for c in self._non_key_columns() if c in columns]
+            if mode == "insert":
+                after = f" AND {self._not_deleted()}" if deletes else ""
+                statements += [self._insert([c for c in self.columns if c in columns], which + after)]
+            elif mode == "upsert":
+                statements += [self._upsert(changed, rows)]
+            elif changed:  # of columns that are all in the key an update changes nothing
+                statements += [self._update(changed, rows)]
+        if mode != "insert":
             statements += self._updates_of_some(deletes)
         return [*statements, f"DROP TABLE {self.stage}"]
 
     def _updates_of_some(self, deletes: bool) -> list[str]:
-        """The statements for columns that only some records have: their last value is not of the last record of a key."""
+        """The statements for columns that the last record of a key does not have, but one before it in the batch."""
         by_sets: dict[str, list[str]] = {}
         for column in self._non_key_columns():
             places = [str(place) for place, columns in enumerate(self.sets) if column in columns]
             if len(places) < len(self.sets):
                 by_sets.setdefault(", ".join(places), []).append(column)
         after = f" AND {self._not_deleted()}" if deletes else ""
+        not_last = f" AND EXISTS ({self._later('q')})"
         return [
-            self._update(columns, self._last(f" WHERE {DELETED} = 0 AND {SET} IN ({places}){after}"))
+            self._update(columns, self._last(not_last, f" WHERE {DELETED} = 0 AND {SET} IN ({places}){after}"))
             for places, columns in by_sets.items()
         ]
 
@@ -72,30 +75,31 @@ class Merge:
 
     def _not_deleted(self) -> str:
         """The condition that the key of a row of the stage is not deleted after it."""
-        same = " AND ".join(f"d.{self.quoted(k)} = s.{self.quoted(k)}" for k in self.keys)
-        later = f"(d.{OFFSET} > s.{OFFSET} OR (d.{OFFSET} = s.{OFFSET} AND d.{PARTITION} > s.{PARTITION}))"
-        return f"NOT EXISTS (SELECT 1 FROM {self.stage} d WHERE d.{DELETED} = 1 AND {same} AND {later})"
+        return f"NOT EXISTS ({self._later('s')} AND d.{DELETED} = 1)"
 
-    def _upsert(self, columns: Sequence[str]) -> str:
+    def _later(self, row: str) -> str:
+        """The rows `d` of the stage with the key of a row, after it."""
+        same = " AND ".join(f"d.{self.quoted(k)} = {row}.{self.quoted(k)}" for k in self.keys)
+        later = f"(d.{OFFSET} > {row}.{OFFSET} OR (d.{OFFSET} = {row}.{OFFSET} AND d.{PARTITION} > {row}.{PARTITION}))"
+        return f"SELECT 1 FROM {self.stage} d WHERE {same} AND {later}"
+
+    def _upsert(self, columns: Sequence[str], rows: str) -> str:
         names = self._list([c for c in self.columns if c in self.keys or c in columns])
         changes = ", ".join(f"{self.quoted(c)} = EXCLUDED.{self.quoted(c)}" for c in columns)
         action = f"DO UPDATE SET {changes}" if changes else "DO NOTHING"
-        return (
-            f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {self._last()} "
-            f"ON CONFLICT ({self._list(self.keys)}) {action}"
-        )
+        return f"INSERT INTO {self.table} ({names}) SELECT {names} FROM {rows} ON CONFLICT ({self._list(self.keys)}) {action}"
 
     def _update(self, columns: Sequence[str], rows: str) -> str:
         changes = ", ".join(f"{self.quoted(c)} = r.{self.quoted(c)}" for c in columns)
         return f"UPDATE {self.table} SET {changes} FROM {rows} WHERE {self._same()}"
 
-    def _last(self, where: str = "") -> str:
-        """The last row of each key, if it is no delete. where: of which rows of the stage."""
+    def _last(self, condition: str, of: str = "") -> str:
+        """The last row of each key, if it is no delete and meets a condition. of: of which rows of the stage."""
         ranked = (
             f"SELECT s.*, ROW_NUMBER() OVER (PARTITION BY {self._list(self.keys)} ORDER BY {OFFSET} DESC, {PARTITION} DESC) "
-            f"AS headrace_rank FROM {self.stage} s{where}"
+            f"AS headrace_rank FROM {self.stage} s{of}"
         )
-        return f"(SELECT * FROM ({ranked}) q WHERE headrace_rank = 1 AND {DELETED} = 0) r"
+        return f"(SELECT * FROM ({ranked}) q WHERE headrace_rank = 1 AND {DELETED} = 0{condition}) r"
 
     def _same(self) -> str:
         return " AND ".join(f"{self.table}.{self.quoted(k)} = r.{self.quoted(k)}" for k in self.keys)
