@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,24 @@ def test_a_field_that_a_schema_does_not_have_keeps_its_value(spark: SparkSession
         assert rows(spark, path)[0] == (1, "Thun", "3000"), "no record of this batch has the field"
         made.put(topic.batch({0: (4, 9)}))
         assert rows(spark, path) == [(1, "Chur", "3600"), (2, "Bern", None), (3, "Visp", None)]
+
+
+def test_a_value_that_is_kept_is_not_changed_by_the_types_of_the_records(spark: SparkSession, tmp_path: Path) -> None:
+    table, of_records = (
+        f"struct<id: int, code: {code}, total: {total}, at: struct<a: int{more}>{own}>"
+        for code, total, more, own in (
+            ("string", "decimal(30,4)", "", ""),
+            ("int", "double", ", b: int", ", headrace_own_fields: array<string>"),
+        )
+    )
+    large, own = Decimal("123456789012345678.1234"), ["id", "code", "total", "at"]
+    before, topic = (Topic(spark, "struct<id: int>", value) for value in (table, of_records))
+    before.add([(0, (1,), (1, "007", large, (1,))), (0, (2,), (2, "abc", large, (2,)))])
+    topic.add([(0, (1,), (1, None, None, None, ["id"])), (0, (2,), (2, 5, 0.5, (3, 4), own))])
+    made = task({**UPSERT, "option.path": str(tmp_path / "t"), "option.mergeSchema": "true"})
+    made.put(before.batch({0: (0, 2)}))
+    made.put(topic.batch({0: (0, 2)}))
+    assert rows(spark, tmp_path / "t") == [(1, "007", large, (1, None)), (2, "5", Decimal("0.5"), (3, 4))]
 
 
 def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: Path) -> None:

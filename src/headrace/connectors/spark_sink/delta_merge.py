@@ -45,12 +45,14 @@ def merge(records: DataFrame, config: SparkSinkConfig, options: Mapping[str, str
     if any(name.lower() == "mergeschema" and value.lower() == "true" for name, value in options.items()):
         merging = merging.withSchemaEvolution()
     values = {quoted(name): f"s.{quoted(name)}" for name in keyed.columns}
-    there = {name.lower() for name in table.toDF().columns()}
-    kept = {
-        quoted(name): f"if(s.{quoted(_HAS + name)}, s.{quoted(name)}, t.{quoted(name)})" for name in some if name.lower() in there
-    }
     to_map = spark._jvm.java.util.HashMap
-    merging = merging.whenMatched(f"s.{_DELETED}").delete().whenMatched().updateExpr(to_map(values | kept))
+    merging = merging.whenMatched(f"s.{_DELETED}").delete()
+    # What is kept is in no expression: it would take the common type of source and table.
+    flags = [_HAS + name for name in some]
+    for row in last.where(f"NOT {_DELETED}").select(flags).distinct().collect() if some else [{}]:
+        clause = merging.whenMatched(" AND ".join(f"s.{quoted(f)} = {str(row[f]).lower()}" for f in flags) or "true")
+        kept = {quoted(name) for name in some if not row[_HAS + name]}
+        merging = clause.updateExpr(to_map({name: value for name, value in values.items() if name not in kept}))
     merging.whenNotMatched(f"NOT s.{_DELETED}").insertExpr(to_map(values)).execute()
 
 
