@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 
 from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.errors import ConnectError
+from headrace.sql_functions import F
 from tests.spark_formats.sinks import Topic, task
 
 if TYPE_CHECKING:
@@ -79,6 +81,16 @@ def test_a_value_that_is_kept_is_not_changed_by_the_types_of_the_records(spark: 
     made.put(before.batch({0: (0, 2)}))
     made.put(topic.batch({0: (0, 2)}))
     assert rows(spark, tmp_path / "t") == [(1, "007", large, (1, None)), (2, "5", Decimal("0.5"), (3, 4))]
+
+
+def test_a_batch_of_several_schemas_is_kept_and_computed_once(spark: SparkSession, tmp_path: Path) -> None:
+    topic = Topic(spark, "struct<id: int>", "struct<id: int, city: string, zip: string, headrace_own_fields: array<string>>")
+    topic.add([(0, (1,), (1, "Bern", "3000", ["id", "city", "zip"])), (0, (1,), (1, "Thun", None, ["id", "city"]))])
+    batch, own = topic.batch({0: (0, 2)}), "headrace_own_fields"
+    other_each_time = F.array_append(F.col(f"value.{own}"), F.expr("java_method('java.util.UUID', 'randomUUID')"))
+    frame = batch.frame.withColumn("value", F.col("value").withField(own, other_each_time))
+    task({**UPSERT, "option.path": str(tmp_path / "t")}).put(replace(batch, frame=frame))
+    assert rows(spark, tmp_path / "t") == [(1, "Thun", "3000")], "the schemas that were looked up are those of the records"
 
 
 def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: Path) -> None:

@@ -94,9 +94,14 @@ class SparkSinkConfig(FormatConfig):
         return self.kind == DELTA and self.insert_mode == "upsert"
 
     @property
+    def keeps_columns(self) -> bool:
+        """Whether a column keeps what it has where the schema of a record does not have the field."""
+        return self.kind == JDBC or self.merges
+
+    @property
     def deletes(self) -> bool:
         """Whether records without value delete rows."""
-        return self.delete_enabled and (self.kind == JDBC or self.merges)
+        return self.delete_enabled and self.keeps_columns
 
     def problems(self) -> dict[str, str]:
         """Errors between several options: option → sentence."""

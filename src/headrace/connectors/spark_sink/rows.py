@@ -38,6 +38,11 @@ def part_columns(records: DataFrame, part: str) -> dict[str, Column]:
     return {name: records[part].getField(name) for name in names}
 
 
+def has_own_fields(records: DataFrame) -> bool:
+    """Whether each record says which fields its schema has, as not all of them have the same."""
+    return OWN_FIELDS in getattr(records.schema["value"].dataType, "names", ())
+
+
 def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
     """`metadata.columns` by their names in the table."""
     places = {
@@ -92,7 +97,7 @@ def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> KeyedColumns:
 
 def _field_lists(records: DataFrame) -> list[list[str]]:
     """The fields of the schemas of these records, where the task knows schemas with others."""
-    if f"{OWN_FIELDS}:" not in records.schema["value"].dataType.simpleString():
+    if not has_own_fields(records):
         return []
     own = records["value"].getField(OWN_FIELDS).alias("own")
     return [row["own"] for row in records.where(records["value"].isNotNull()).select(own).distinct().orderBy("own").collect()]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.base import Props
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.connectors.spark_sink.columns import ColumnWriter
 from headrace.connectors.spark_sink.config import SparkSinkConfig
-from headrace.connectors.spark_sink.rows import rows
+from headrace.connectors.spark_sink.rows import has_own_fields, rows
 from headrace.converters.base import Writers
 from headrace.errors import HeadraceError
 from headrace.spark import formats
@@ -37,12 +38,30 @@ class SparkSinkTask(SinkTask):
     def put(self, batch: SinkBatch) -> None:
         """Write the records of each target, if there are any."""
         try:
-            for records, options in self._targets(batch):
-                self.write(batch, records, options)
+            with self._computed_once(batch.frame):
+                for records, options in self._targets(batch):
+                    self.write(batch, records, options)
         except HeadraceError:
             raise
         except Exception as error:
             raise formats.as_error(error, f"The format {self._config.format} could not be written") from error
+
+    @contextmanager
+    def _computed_once(self, records: DataFrame) -> Iterator[None]:
+        """Keep records with different columns on disk: which columns there are is looked up before the records are written, and a
+        chain that uses a clock, say, may give others the second time.
+        """
+        if not (self._config.keeps_columns and has_own_fields(records)):
+            yield
+            return
+        from pyspark import StorageLevel
+
+        records.persist(StorageLevel.DISK_ONLY)
+        try:
+            records.count()  # all of them in one Spark stage, by which the runtime counts what is written
+            yield
+        finally:
+            records.unpersist()
 
     def _targets(self, batch: SinkBatch) -> Iterator[tuple[DataFrame, dict[str, str]]]:
         """The records of each target and its options; records without value only where they delete."""
