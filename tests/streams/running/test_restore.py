@@ -311,6 +311,46 @@ def test_what_an_interrupted_batch_does_not_write_again_does_not_come_back(drive
     assert sizes == [[1 + 2 * (3 + 3) + 1, 1 + 2 * (4 + 4) + 1]] * 2
 
 
+class Failing(TopicsInMemory):
+    """Topics whose brokers do not acknowledge all of a batch; they remember what is read of changelogs."""
+
+    fails = False
+
+    def __init__(self, spark) -> None:
+        super().__init__(spark)
+        self.ranges_read: list[tuple[int, int]] = []
+
+    def run(self, runtime, batch, inputs) -> None:
+        super().run(runtime, batch, inputs)
+        if self.fails:
+            self.fails = False
+            raise RetriableError("No leader")
+
+    def read(self, ranges):
+        self.ranges_read += [offsets for (topic, _), offsets in ranges.items() if topic == "app-counts-changelog"]
+        return super().read(ranges)
+
+
+def test_what_a_failed_try_has_written_and_the_next_one_does_not_is_taken_back(drive, spark, monkeypatch):
+    """Between the tries a record of a global table is deleted. Only what follows complete batches is read for it."""
+    topics, builder = Failing(spark), StreamsBuilder()
+    names = builder.global_table("names", STRINGS)
+    joined = builder.stream("in", STRINGS).join(names, lambda k, v: v, lambda v, name: name)
+    joined.group_by_key().count(Materialized.as_("counts"))
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "names", [("x", "X", 1), ("y", "Y", 1)])
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 1)])
+        monkeypatch.setattr(driver._tasks[0].state.runtime, "written_offsets", lambda: {("app-counts-changelog", 0): 2})
+        topics.fails = True
+        with pytest.raises(RetriableError):
+            feed(driver, "in", [("a", "x", 2), ("b", "y", 2), ("c", "x", 2)])
+        feed(driver, "names", [("x", None, 3)])
+        assert dict(driver.store("counts").all()) == {"a": 1, "b": 2} and topics.ranges_read == [(2, 5)]
+        feed(driver, "in", [("b", "y", 4)])
+    with drive(builder, topics=topics) as driver:
+        assert dict(driver.store("counts").all()) == {"a": 1, "b": 3}
+
+
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):
     topics, deleted = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
     with drive(_application(), topics=topics) as driver:

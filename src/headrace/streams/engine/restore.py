@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
 from headrace.kafka.groups import Partition
-from headrace.streams.engine.changelog import UNDONE
+from headrace.streams.engine.changelog import UNDONE, Changelog
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import StateManager
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import restored
 from headrace.streams.engine.registry_formats import with_schema_lookup
+from headrace.streams.engine.source import Ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,8 +62,28 @@ class StoreRestore:
             rows = self.cluster.read(ranges)
             if counts(topic, rows):
                 self.state.tables[store].restore(changelog.restored(rows, pending))
-                if pending:
-                    self.cluster.write([changelog.undone(rows, pending)], UNDONE)
+                self._write_undone(changelog, ranges, pending)
+
+    def take_back(self, pending: Mapping[int, int], complete: Mapping[Partition, int]) -> None:
+        """Take back in the changelogs what the failed try of a batch has written: the next one may write other rows.
+
+        pending: by partition, the number of the batch; complete: by partition of a changelog, an offset before which there is
+        nothing of the batch. Raises the errors of `Cluster.write`.
+        """
+        for store, changelog in self.state.logs.items():
+            topic = self.state.changelog(store)
+            if topic is None:
+                continue
+            partitions = [(topic, p) for p in sorted(pending)]
+            first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
+            starts = {p: max(offset, complete.get(p, 0)) for p, offset in first.items()}
+            ranges = {p: (start, last[p]) for p, start in starts.items() if last.get(p, 0) > start}
+            self._write_undone(changelog, ranges, pending)
+
+    def _write_undone(self, changelog: Changelog, ranges: Ranges, pending: Mapping[int, int]) -> None:
+        """ranges: of the changelog's topic."""
+        if ranges and pending:
+            self.cluster.write([changelog.undone(self.cluster.read(ranges), pending)], UNDONE)
 
     def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
         """Restore a store whose changelog is its source topic, up to the read positions. flow: of the topic's records."""

@@ -93,7 +93,7 @@ class StreamTask:
         if not ranges:
             return False
         begin = time.monotonic()
-        self.commits.begin_batch(ranges, again=bool(self.positions.unfinished))
+        self._begin_batch(ranges)
         self._batch(ranges)
         self._ask_offsets_at = time.monotonic() + _COMMIT_AFTER_S
         self.metrics["batches"] += 1
@@ -126,6 +126,13 @@ class StreamTask:
         """By input, the offsets at which the next batch begins."""
         offsets = self.positions.offsets
         return {source: {p: offset for p, offset in offsets.items() if p[0] in t} for source, t in self.topics.items()}
+
+    def _begin_batch(self, ranges: Ranges) -> None:
+        again = bool(self.positions.unfinished)
+        self.commits.begin_batch(ranges, again=again)
+        if again and self.commits.transactions is None:
+            stores = StoreRestore(self.state, self.cluster, self.positions.partitions)
+            stores.take_back({p: self.commits.number for _, p in ranges}, self.state.runtime.written_offsets())
 
     def _next_ranges(self, ends: Mapping[Partition, int]) -> Ranges:
         return self.positions.unfinished or self.ranges.of(self.positions.offsets, ends)
