@@ -16,6 +16,7 @@ from headrace.streams import Grouped, Materialized, Serdes, Stores, StreamsBuild
 from headrace.streams.engine import offset_metadata
 from headrace.streams.engine.changelog_refill import ChangelogRefill
 from headrace.streams.engine.context import Context, StateManager
+from headrace.streams.engine.restore import StoreRestore
 from headrace.streams.engine.runtime import Output
 from headrace.streams.engine.task_commits import TaskCommits
 from headrace.streams.engine.task_positions import TaskPositions
@@ -349,6 +350,34 @@ def test_what_a_failed_try_has_written_and_the_next_one_does_not_is_taken_back(d
         feed(driver, "in", [("b", "y", 4)])
     with drive(builder, topics=topics) as driver:
         assert dict(driver.store("counts").all()) == {"a": 1, "b": 3}
+
+
+class Read(TopicsInMemory):
+    """Changelogs with two partitions of five records; remembers what is read."""
+
+    def __init__(self) -> None:
+        super().__init__(cast(Any, None))
+        self.partitions_read: list[list[int]] = []
+
+    def offsets(self, partitions, policy) -> dict[tuple[str, int], int]:
+        return {p: 0 if policy == "earliest" else 5 for p in partitions}
+
+    def read(self, ranges):
+        self.partitions_read.append([p for _, p in ranges])
+
+    def write(self, rows, number) -> None:
+        pass
+
+
+def test_only_partitions_of_an_interrupted_batch_are_read_for_what_it_has_written():
+    topics, state = Read(), state_of(["counts"]).state
+    changelog: Any = SimpleNamespace(restored=lambda rows, pending: None, undone=lambda rows, pending: None)
+    state.logs["counts"] = changelog
+    state.tables["counts"] = cast(Any, SimpleNamespace(clear=lambda: None, restore=lambda rows: None))
+    for pending, expected in (({1: 7}, [[0, 1], [1]]), ({}, [[0, 1]])):
+        topics.partitions_read.clear()
+        StoreRestore(state, topics, [("in", 0), ("in", 1)]).from_changelogs(pending, (), lambda topic, rows: True)
+        assert topics.partitions_read == expected
 
 
 def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):

@@ -82,8 +82,8 @@ class StoreRestore:
 
     def _write_undone(self, changelog: Changelog, ranges: Ranges, pending: Mapping[int, int]) -> None:
         """ranges: of the changelog's topic."""
-        if ranges and pending:
-            self.cluster.write([changelog.undone(self.cluster.read(ranges), pending)], UNDONE)
+        if of_pending := {partition: offsets for partition, offsets in ranges.items() if partition[1] in pending}:
+            self.cluster.write([changelog.undone(self.cluster.read(of_pending), pending)], UNDONE)
 
     def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
         """Restore a store whose changelog is its source topic, up to the read positions. flow: of the topic's records."""
