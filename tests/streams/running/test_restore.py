@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -360,7 +361,7 @@ class Read(TopicsInMemory):
         self.partitions_read: list[list[int]] = []
 
     def offsets(self, partitions, policy) -> dict[tuple[str, int], int]:
-        return {p: 0 if policy == "earliest" else 5 for p in partitions}
+        return dict.fromkeys(partitions, 0 if policy == "earliest" else 5)
 
     def read(self, ranges):
         self.partitions_read.append([p for _, p in ranges])
@@ -482,6 +483,53 @@ def test_a_batch_has_no_number_of_another_sub_topology_whose_store_it_writes():
         commits.continue_after(committed)
         commits.begin_batch({partition: (7, 8)})
         assert commits.number == offset_metadata.batch_number(committed) + 1
+
+
+A, B, C = ("a", 0), ("b", 0), ("c", 0)
+INTERRUPTED: dict[str, Any] = {"n": 30, "to": 7}
+HELD = {"s": {"A": "1"}}
+OTHERS: dict[str, tuple[dict[tuple[str, int], dict[str, Any]], bool]] = {
+    "numbers of two": ({A: {"n": 12, "to": 7, **HELD}, B: {"n": 30}}, True),
+    "the same number": ({A: INTERRUPTED | HELD, B: {"n": 30, "s": {"B": "2"}}}, True),
+    "the same number, and one had no stores": ({A: INTERRUPTED, B: {"n": 30, "s": {"B": "2"}}}, True),
+    "a moved store with rows": ({A: INTERRUPTED | HELD}, True),
+    "a moved store with rows, where there was none": ({A: INTERRUPTED, B: {"n": 30}, C: {"n": 30}}, True),
+    "no batch is interrupted": ({A: {"n": 12, **HELD}, B: {"n": 30}}, False),
+    "nothing has changed": ({A: INTERRUPTED | {"s": {"A": "1", "B": "2"}}, B: {"n": 30}}, False),
+    "a first source that is deleted": ({B: INTERRUPTED}, False),
+    "a request to shut down where nothing was committed": ({A: {"n": 0}, B: INTERRUPTED | {"s": {"A": "1", "B": "2"}}}, False),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_rows_that_cannot_be_told_from_those_of_an_interrupted_batch_are_refused(case):
+    metadata, is_refused = OTHERS[case]
+    with pytest.raises(StreamsError, match="The topology has changed while a batch") if is_refused else nullcontext():
+        offset_metadata.require_known_rows(metadata, [A, B, C], ["A", "B", "new"], lambda store: store == "B")
+
+
+def test_a_batch_that_was_interrupted_before_sub_topologies_were_merged_is_refused(drive, spark):
+    topics = Ending(spark)
+
+    def start(merges: bool):
+        builder = StreamsBuilder()
+        one, other = (builder.stream(topic, STRINGS).group_by_key().count(Materialized.as_(f"{topic}s")) for topic in "ab")
+        if merges:
+            one.join(other, lambda n, m: n + m).to_stream().to("out")
+        return drive(builder, topics=topics)
+
+    with start(False) as driver:
+        feed(driver, "b", [("k", "1", 1)])
+        topics.killed = True
+        with pytest.raises(Killed):
+            feed(driver, "a", [("k", "1", 1)])
+    topics.killed = False
+    with pytest.raises(StreamsError, match="Start the previous version"):
+        start(True)
+    with start(False):
+        pass
+    with start(True) as driver:
+        assert [dict(driver.store(name).all()) for name in ("as", "bs")] == [{"k": 1}, {"k": 1}]
 
 
 def test_more_stores_than_fit_are_refused_before_anything_is_read():

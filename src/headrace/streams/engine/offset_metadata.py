@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -104,6 +104,31 @@ def _plain(text: str) -> str | bytes:
 def signatures(metadata: OffsetMetadata) -> dict[str, str]:
     """What the stores held when offsets were committed, by name."""
     return {name: signature for fields in metadata.values() for name, signature in fields.get("s", {}).items()}
+
+
+def require_known_rows(
+    metadata: OffsetMetadata, partitions: Sequence[Partition], stores: Iterable[str], has_rows: Callable[[str], bool]
+) -> None:
+    """Raise StreamsError if a batch was interrupted, and the topology has changed since, so that rows of other sub-topologies
+    may have the number by which the rows of that batch are known.
+
+    partitions: those of the sub-topology, in their order; stores: those with a changelog; has_rows: whether a changelog has rows.
+    """
+    if not any("to" in fields for fields in metadata.values()):
+        return
+    numbered = [p for p in partitions if metadata.get(p, {}).get("n")]  # a request to shut down has 0 where nothing was committed
+    with_stores = [p for p in numbered if metadata[p].get("s")]
+    # A sub-topology commits all of its partitions with one number, and its stores with the first one.
+    is_merged = len({metadata[p]["n"] for p in numbered}) > 1 or (bool(with_stores) and with_stores != numbered[:1])
+    before = signatures(metadata)
+    is_complete = bool(before) or len(numbered) == len(partitions)  # else what named the stores may have gone with a topic
+    if is_merged or (is_complete and any(store not in before and has_rows(store) for store in stores)):
+        raise StreamsError(
+            "The topology has changed while a batch was interrupted: in changelogs, the rows of that batch cannot be told from "
+            "those of other sub-topologies. Start the previous version of the application once more, and end it with close(), "
+            "so that it completes the batch. Where that is not possible, reset the application "
+            "(kafka-streams-application-reset.sh)."
+        )
 
 
 def require_same_stores(metadata: OffsetMetadata, now: Mapping[str, str]) -> None:

@@ -66,6 +66,7 @@ class StreamTask:
         self.state.set_stream_times(offset_metadata.stream_times(metadata, self.plan.context))
         offset_metadata.require_filled(metadata, self.state)
         offset_metadata.require_same_stores(metadata, self.state.signatures())
+        offset_metadata.require_known_rows(metadata, self.positions.partitions, self.state.signatures(), self._has_rows)
         self._restore_stores(is_committed=bool(committed))
         self.commits.end_recovery()  # not before: a recovery that has failed half-way has to begin again
         if self.positions.interrupted:
@@ -136,6 +137,11 @@ class StreamTask:
 
     def _next_ranges(self, ends: Mapping[Partition, int]) -> Ranges:
         return self.positions.unfinished or self.ranges.of(self.positions.offsets, ends)
+
+    def _has_rows(self, store: str) -> bool:
+        """Whether the changelog of a store has rows of an interrupted batch's partitions."""
+        partitions = [(self.state.changelog(store) or store, p) for p in sorted({p for _, p in self.positions.interrupted})]
+        return any(self.cluster.offsets(partitions, "latest").values())
 
     def _restore_stores(self, *, is_committed: bool) -> None:
         """is_committed: whether there are committed offsets, without which a changelog should hold nothing."""
