@@ -363,7 +363,7 @@ class Read(TopicsInMemory):
     def offsets(self, partitions, policy) -> dict[tuple[str, int], int]:
         return dict.fromkeys(partitions, 0 if policy == "earliest" else 5)
 
-    def read(self, ranges):
+    def read(self, ranges) -> Any:
         self.partitions_read.append([p for _, p in ranges])
 
     def write(self, rows, number) -> None:
