@@ -124,7 +124,7 @@ def require_known_rows(
     is_complete = bool(before) or len(numbered) == len(partitions)  # else what named the stores may have gone with a topic
     if is_merged or (is_complete and any(store not in before and has_rows(store) for store in stores)):
         raise StreamsError(
-            "The topology has changed while a batch was interrupted: in changelogs, the rows of that batch cannot be told from "
+            "The topology has changed while a batch was interrupted: in changelogs, its rows cannot be distinguished from "
             "those of other sub-topologies. Start the previous version of the application once more, and end it with close(), "
             "so that it completes the batch. Where that is not possible, reset the application "
             "(kafka-streams-application-reset.sh)."
