@@ -226,6 +226,17 @@ def test_a_table_has_a_record_of_its_topic_that_was_left_out_before_a_restart_as
         assert dict(driver.store("sums").all()) == {"a": 3}  # 1 - 2 + 3 - 3 + 4, as in Kafka
 
 
+def test_a_record_whose_time_a_table_with_its_topic_as_changelog_cannot_know_ends_the_application(drive):
+    optimized = {"topology.optimization": "all"}
+    builder = StreamsBuilder(optimized)
+    consumed = STRINGS.with_timestamp_extractor(lambda key, value, t: value.cast("bigint"))
+    builder.table("in", consumed, Materialized.as_("rows"))
+    sentence = "in-0 offset 1 cannot be left out: rows has this topic as its changelog"
+    config = {"processing.exception.handler": "continue", **optimized}
+    with drive(builder, config=config) as driver, pytest.raises(StreamsError, match=sentence):
+        feed(driver, "in", [("a", "1", 1), ("a", "no number", 2)])
+
+
 def test_a_value_with_a_zero_byte_in_the_error_is_a_dead_letter_too(drive):
     builder = StreamsBuilder()
     numbers = builder.stream("in", STRINGS).map_values(lambda value: value.cast("bigint"))

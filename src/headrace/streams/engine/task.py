@@ -193,7 +193,17 @@ class StreamTask:
         ((topic, partition), (offset, _)) = next(item for item in ranges.items() if item[1][0] < item[1][1])
         log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
         self.metrics["dropped"] += 1
-        self._planned_batch(ranges, self.plan.dead_letter_job(failure, self._kept_sources()), shows=False)
+        kept = self._kept_sources()
+        try:
+            self._planned_batch(ranges, self.plan.dead_letter_job(failure, kept), shows=False)
+        except RecordFailedError as error:
+            stores = sorted(store for store in kept if self.source_changelogs[store] == topic)
+            if error.is_production_error or not stores:
+                raise
+            raise StreamsError(
+                f"The record at {topic}-{partition} offset {offset} cannot be left out: {', '.join(stores)} has this topic as "
+                f"its changelog, and a restore would fail with it, as this does: {error}"
+            ) from error
 
     def _planned_batch(self, ranges: Ranges, job: Any, *, shows: bool = True) -> None:
         """shows: whether functions in this process get rows of it."""
