@@ -52,7 +52,7 @@ def test_a_failed_record_ends_a_task_that_tolerates_none(
     assert lines(file) == ["{a=1}"], "what precedes it is written"
     assert one.offsets() == {(topic, 0): 1}
     (entry,) = [e for e in events if e["event"] == "record.failed"]
-    assert entry["record_timestamp"] == str(RECORDS[1].timestamp) and "broken" not in str(entry), "none of its content"
+    assert entry["record_timestamp"] == str(RECORDS[1].timestamp) and not {"key", "value"} & entry.keys()
     one.put("stop")
     one.await_states("STOPPED")
     change = {"partition": {"kafka_topic": topic, "kafka_partition": 0}, "offset": {"kafka_offset": 2}}
