@@ -29,7 +29,7 @@ def test_a_dead_letter_topic_that_was_not_ensured_is_ensured_by_the_next_call() 
         raise RetriableError("Timed out while describing topics 'dlq'")
 
     unused, recorder = cast("Any", None), Metrics().task("c", 1, "sink")
-    ports = SinkPorts(unused, ensure, unused, unused, unused, recorder, unused)
+    ports = SinkPorts(unused, ensure, unused, unused, unused, unused, recorder, unused)
     config = {"topics": "a", "file": "f", "errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dlq"}
     work = WorkerSinkTask(plan(config), FileStreamSinkTask(TaskContext("c", 1)), unused, ports, unused)
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_th
     assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False, {"a": "1"})
     start = StartPositions({("a", 0): 5, ("a", 1): 8}, looked_up=(("a", 1),))
     partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: start)
-    ports = SinkPorts(lambda *commit: commits.append(commit), unused, unused, unused, unused, recorder, modes.append)
+    ports = SinkPorts(lambda *commit: commits.append(commit), *[unused] * 5, recorder, modes.append)
     work = WorkerSinkTask(plan({"topics": "a"}), _Batches(TaskContext("c", 1)), partitions, ports, no_session)
     for _ in range(2):
         with pytest.raises(ConnectError, match="There is no session"):

@@ -264,6 +264,7 @@ class Worker:
         ports = SinkPorts(
             commit_offsets=self._commits(plan, admin),
             ensure_dead_letters=creator.ensure_dead_letters,
+            message_limits=lambda topics: destination_topic.max_message_bytes(shared(plan.letter_admin), topics),
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             are_available=partitions.are_available,

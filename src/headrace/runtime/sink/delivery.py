@@ -9,13 +9,14 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
 
+from headrace.config.client_options import client_value
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
@@ -30,6 +31,7 @@ from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.stream_mode import StreamMode
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import failure
+from headrace.spark.destination_topic import fitting_batch_bytes
 from headrace.spark.kafka import ORIGIN, write
 from headrace.values.scope import filter_here
 from headrace.values.sql import lit, quoted
@@ -48,6 +50,8 @@ class SinkPorts:
     """Takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure)."""
     ensure_dead_letters: Callable[[str, int], None]
     """Returns when the dead letter topic exists; creates it with this replication factor if it is missing."""
+    message_limits: Callable[[Sequence[str]], Mapping[str, int] | None]
+    """`headrace.spark.destination_topic.max_message_bytes` of dead letter topics."""
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     """`is_active`, `record_active`: the active topics of this connector."""
@@ -224,14 +228,18 @@ class SinkDelivery:
         """Write these dead letters, in one job of Spark's.
 
         Raises ConnectError if a letter is refused, other than Kafka: which of the others are written is not known, and they would
-        be lost with the offsets of the batch.
+        be lost with the offsets of the batch. Raises RetriableError.
         """
         dead = self._plan.tolerance.dead_letters
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()
             return
+        producer = self._plan.letter_producer
+        batch_bytes = fitting_batch_bytes(
+            self._ports.message_limits([dead.topic]), client_value("producer", producer, "batch.size")
+        )
         try:
-            write(letters, self._plan.letter_producer)
+            write(letters, {**producer, "batch.size": str(batch_bytes)})
         except Exception as e:
             error = failure.as_error(e, f"Could not produce message to dead letter queue. topic={dead.topic}")
             raise error from error.__cause__
