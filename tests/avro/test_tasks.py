@@ -118,7 +118,8 @@ def test_a_batch_of_too_many_schemas_for_one_plan_is_delivered_as_several(
     plan = plan_sink_task(TaskContext("s", 0), SinkConnectorConfig(config), config, WORKER)
     task, commits, counted = Collecting(TaskContext("s", 0)), [], []
     ports = SinkPorts(
-        commit_offsets=lambda _, offsets: commits.append(dict(offsets)), ensure_dead_letters=lambda *_: None, message_limits=lambda _: None,
+        commit_offsets=lambda _, offsets: commits.append(dict(offsets)), ensure_dead_letters=lambda *_: None,
+        message_limits=lambda _: None,
         is_active=lambda _: True, record_active=lambda _: None, are_available=lambda _: True,
         recorder=cast("TaskRecorder", SimpleNamespace(record=counted.append)), streams=lambda _: None,
     )  # fmt: skip

@@ -72,7 +72,9 @@ def test_before_its_first_batch_a_sink_says_that_it_takes_batches_and_commits_th
     assigned = AssignedPartitions((("a", 0), ("a", 1)), {"a": 2}, False, {"a": "1"})
     start = StartPositions({("a", 0): 5, ("a", 1): 8}, looked_up=(("a", 1),))
     partitions: Any = SimpleNamespace(assigned=lambda: assigned, start=lambda _: start)
-    ports = SinkPorts(lambda *commit: commits.append(commit), *[unused] * 5, recorder, modes.append)
+    ports = SinkPorts(
+        lambda *commit: commits.append(commit), unused, unused, unused, unused, unused, recorder, modes.append
+    )  # fmt: skip
     work = WorkerSinkTask(plan({"topics": "a"}), _Batches(TaskContext("c", 1)), partitions, ports, no_session)
     for _ in range(2):
         with pytest.raises(ConnectError, match="There is no session"):
