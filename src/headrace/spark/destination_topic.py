@@ -70,6 +70,17 @@ def fitting_batch_bytes(limits: Mapping[str, int] | None, batch_bytes: int) -> i
     return min([batch_bytes, *([KAFKA_BATCH_BYTES] if limits is None else limits.values())])
 
 
+def fitting(producer: Mapping[str, str], limits: Mapping[str, int] | None) -> dict[str, str]:
+    """Producer settings with which a record that its topic does not take is refused at once, and no batch is split.
+
+    The producer itself refuses it only if it compresses nothing. limits: as of `fitting_batch_bytes`.
+    """
+    settings = {**producer, "batch.size": str(fitting_batch_bytes(limits, client_value("producer", producer, "batch.size")))}
+    if limits and client_value("producer", producer, "compression.type").lower() == "none":
+        settings["max.request.size"] = str(min([client_value("producer", producer, "max.request.size"), *limits.values()]))
+    return settings
+
+
 def max_message_bytes(admin: Admin, topics: Sequence[str]) -> dict[str, int] | None:
     """`max.message.bytes` by topic, of those that have a value; None if it may not be read. topics: that exist.
 

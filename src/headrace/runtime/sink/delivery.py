@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.config.client_options import client_value
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
@@ -31,7 +30,7 @@ from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.stream_mode import StreamMode
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import failure
-from headrace.spark.destination_topic import fitting_batch_bytes
+from headrace.spark.destination_topic import fitting
 from headrace.spark.kafka import ORIGIN, write
 from headrace.values.scope import filter_here
 from headrace.values.sql import lit, quoted
@@ -234,12 +233,8 @@ class SinkDelivery:
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()
             return
-        producer = self._plan.letter_producer
-        batch_bytes = fitting_batch_bytes(
-            self._ports.message_limits([dead.topic]), client_value("producer", producer, "batch.size")
-        )
         try:
-            write(letters, {**producer, "batch.size": str(batch_bytes)})
+            write(letters, fitting(self._plan.letter_producer, self._ports.message_limits([dead.topic])))
         except Exception as e:
             error = failure.as_error(e, f"Could not produce message to dead letter queue. topic={dead.topic}")
             raise error from error.__cause__
