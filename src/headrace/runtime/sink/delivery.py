@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import structlog
@@ -233,11 +234,18 @@ class SinkDelivery:
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()
             return
+        producer = self._letter_producer
         try:
-            write(letters, fitting(self._plan.letter_producer, self._ports.message_limits([dead.topic])))
+            write(letters, producer)
         except Exception as e:
             error = failure.as_error(e, f"Could not produce message to dead letter queue. topic={dead.topic}")
             raise error from error.__cause__
+
+    @cached_property
+    def _letter_producer(self) -> dict[str, str]:
+        """Settings with which dead letters fit into their topic, whose limit is asked for once: each batch writes letters."""
+        dead = self._plan.tolerance.dead_letters
+        return fitting(self._plan.letter_producer, self._ports.message_limits([dead.topic] if dead else []))
 
     def _record_active_of_failed(self, error: Exception, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """Record the topics of a batch that the sink did not take; of a failed record, once the converters have read it."""
