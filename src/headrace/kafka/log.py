@@ -96,6 +96,7 @@ class CompactedLog:
         self._admin = admin or Admin(consumer_props)
         self._tail = Tail(topic, consumer_props, on_record)
         self._writer = RecordWriter(topic, producer_props, linger_ms)
+        self._appending = threading.Lock()  # else the records of two calls would mix
         self._partitions: list[int] = []
         self._stopped = threading.Event()
 
@@ -121,12 +122,13 @@ class CompactedLog:
         return self._writer.send(key, value)
 
     def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        """Append records and wait for acknowledgements; returns, by partition, the offset after the last of them.
+        """Append records, unmixed with those of another call, and wait; returns, by partition, the offset after the last of them.
 
         Raises KafkaFailure; after `timeout_s` (seconds, for all together) RetriableKafkaFailure: they may still be written.
         """
         deadline = time.monotonic() + timeout_s
-        futures = [self.send(key, value) for key, value in entries]
+        with self._appending:
+            futures = [self.send(key, value) for key, value in entries]
         ends: dict[int, int] = {}
         for future in futures:
             try:
