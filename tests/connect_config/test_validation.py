@@ -122,6 +122,8 @@ class TestConnectors:
         assert errors_of("topic.creation", props | {"topic.creation": "a,a"}, worker()) != []
         (error,) = errors_of("topic.creation", props | {"topic.creation.groups": "a"}, worker())
         assert error.endswith(": rules and groups (topic.creation.groups) exclude each other; use one")
+        (error,) = errors_of("topic.creation", props | {"topic.creation.default.partitions": "many"}, worker())
+        assert error.endswith(": rules and the default group (topic.creation.default.…) exclude each other; use one")
 
     def test_dead_letters_of_a_source_are_options(self, worker):
         dlq = "errors.deadletterqueue."

@@ -111,9 +111,9 @@ def test_topics_are_created_by_the_rules_of_their_group(connector: Create, clust
 
 
 def test_topics_are_created_by_the_first_rule_that_matches(connector: Create, cluster: Cluster, topic: str):
-    rules = {"topic.creation": "own,all", "topic.creation.own.regex": f"{topic}", "topic.creation.own.partitions": "2"}
+    rules = {"topic.creation": "own,default", "topic.creation.own.regex": f"{topic}", "topic.creation.own.partitions": "2"}
     rules |= {"topic.creation.own.replication.factor": "1"}
-    connector(COUNTING, topic=topic, records="1", **rules, **{"topic.creation.all.regex": ".*"})
+    connector(COUNTING, topic=topic, records="1", **rules, **{"topic.creation.default.regex": ".*"})
     records_of(cluster, topic, 1)
     created = cluster.admin.describe(topic)
     assert created is not None and len(created.partitions) == 2

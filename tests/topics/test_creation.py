@@ -264,9 +264,28 @@ class TestRulesOfTheEarlierRevision:
             ({"topic.creation.rest.partitions": "0"}, f"Invalid value 0 for configuration partitions: {PARTITIONS_RULE}"),
             ({"topic.creation": "firstRule,none"}, 'Missing required configuration "topic.creation.none.regex"'),
             ({"topic.creation.groups": "g"}, "Invalid value firstRule,rest for configuration topic.creation: rules and groups "),
+            (
+                {"topic.creation.default.partitions": "1"},
+                "Invalid value firstRule,rest for configuration topic.creation: rules and the default group "
+                "(topic.creation.default.…) exclude each other; use one",
+            ),
+            (
+                {"topic.creation.rest.include": "x"},
+                "Invalid value firstRule,rest for configuration topic.creation: topic.creation.rest.include is an option of "
+                "groups; a rule has one regex",
+            ),
         ],
     )
     def test_what_is_wrong_with_a_rule_is_said(self, change, sentence):
         with pytest.raises(ConfigError) as error:
             topic_creation(self.PROPS | change)
         assert str(error.value).startswith(sentence)
+
+    def test_a_rule_may_be_called_as_the_default_group_is(self):
+        named = {"topic.creation": "default", **prefixed(default__regex="x", default__partitions="4")}
+        assert (of(named).new_topic("x").partitions, of(named).new_topic("y")) == (4, None)
+
+    def test_a_blank_text_names_no_rules(self):
+        assert topic_creation({"topic.creation": " "}) is None
+        assert of({**DEFAULT, "topic.creation": " "}).new_topic("t").partitions == 2
+        assert of({**self.PROPS, "topic.creation.groups": " "}).new_topic("XYZ").partitions == 1

@@ -108,15 +108,29 @@ def rule_options(name: str) -> ConfigDef:
     return ConfigDef([regex, *(counts[prefix + setting] for setting in (REPLICATION_FACTOR, PARTITIONS))])
 
 
+def has_rules(props: Mapping[str, Any]) -> bool:
+    """Whether a connector's configuration names rules; a blank text names none."""
+    return bool(_aliases(RULES, props))
+
+
 def has_settings(props: Mapping[str, Any]) -> bool:
     """Whether a connector's configuration has settings for new topics."""
-    return bool(props.get(RULES.name)) or any(key.startswith(PREFIX) for key in props)
+    return has_rules(props) or any(key.startswith(PREFIX) for key in props)
 
 
 def check_spelling(props: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a configuration has rules and groups."""
-    if props.get(RULES.name) and props.get(GROUPS.name):
-        raise ConfigError.invalid(RULES.name, props[RULES.name], f"rules and groups ({GROUPS.name}) exclude each other; use one")
+    """Raise ConfigError if a configuration has rules and groups, or a rule the patterns of a group."""
+    rules, default = _aliases(RULES, props), f"{PREFIX}{DEFAULT_GROUP}."
+    patterns = [key for rule in rules for key in (f"{PREFIX}{rule}.{INCLUDE}", f"{PREFIX}{rule}.{EXCLUDE}") if key in props]
+    if rules and _aliases(GROUPS, props):
+        problem = f"rules and groups ({GROUPS.name}) exclude each other; use one"
+    elif rules and DEFAULT_GROUP not in rules and any(key.startswith(default) for key in props):
+        problem = f"rules and the default group ({default}…) exclude each other; use one"
+    elif patterns:
+        problem = f"{patterns[0]} is an option of groups; a rule has one {REGEX}"
+    else:
+        return
+    raise ConfigError.invalid(RULES.name, props[RULES.name], problem)
 
 
 def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Option]]:
@@ -127,7 +141,7 @@ def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Opt
         check_spelling(props)
     except ConfigError as error:
         return [ConfigValue(RULES.name, props[RULES.name], errors=[error.message])], {RULES.name: RULES}
-    if props.get(RULES.name):
+    if has_rules(props):
         rules, options = _aliases(RULES, props), ConfigDef([RULES])
         for name in rules:
             options = options.extend(rule_options(name))

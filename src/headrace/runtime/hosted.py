@@ -18,7 +18,7 @@ from headrace.config.redaction import maskable
 from headrace.connect_config.engine import heap
 from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.shadowing import as_named, in_host, in_java_sink, is_in_java
-from headrace.connect_config.topic_creation import RULES
+from headrace.connect_config.topic_creation import has_rules
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
@@ -81,7 +81,7 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
     """
     converters = _converters(config, worker)
     in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
-    if worker.exactly_once_enabled or plan.tolerance.dead_letters or config.get(RULES.name) or not in_java:
+    if worker.exactly_once_enabled or plan.tolerance.dead_letters or has_rules(config) or not in_java:
         return None
     clients = HostedClients(_settings_of(config, *_SOURCE_SETTINGS), _producer(plan.producer), plan.admin)
     return _conversion(plan, converters, config), clients

@@ -34,6 +34,7 @@ from headrace.connect_config.topic_creation import (
     check_spelling,
     default_group_options,
     group_options,
+    has_rules,
     has_settings,
     rule_options,
 )
@@ -124,7 +125,7 @@ def topic_creation(props: Mapping[str, Any], enabled: bool = True) -> TopicCreat
     if not enabled or not has_settings(props):
         return None
     check_spelling(props)
-    if props.get(RULES.name):
+    if has_rules(props):
         return TopicCreation(tuple(_rule(name, props) for name in ConfigDef([RULES]).parse(props)[RULES.name]), None)
     names = ConfigDef([GROUPS]).parse(props)[GROUPS.name]
     if DEFAULT_GROUP in names:
