@@ -18,7 +18,8 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.topic_info import TopicInfo
 from headrace.spark.destination_topic import look_up_to_write
 from headrace.topics.creation import topic_creation
-from headrace.topics.creator import SettingsForNewTopic, TopicCreator
+from headrace.topics.creator import TopicCreator
+from headrace.topics.planning import SettingsForNewTopic
 from tests.support import captured_logs
 
 ONE = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}

@@ -1,7 +1,7 @@
 """Without rules, on real brokers: who creates the topic, and how the task waits for it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import KafkaError
@@ -11,6 +11,7 @@ from headrace.embedded.ports import free_port
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import failure
+from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 from headrace.topics.waiting import TopicWaiter, problem
 from tests.support import captured_logs, wait_until
@@ -34,14 +35,14 @@ def waits_in(logs) -> list[str]:
 class Waiting:
     """A wait on a thread of its own."""
 
-    def __init__(self, waiter: TopicWaiter, topic: str) -> None:
+    def __init__(self, wait: Callable[[str], None], topic: str) -> None:
         self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(waiter, topic))
+        self._thread = threading.Thread(target=self._run, args=(wait, topic))
         self._thread.start()
 
-    def _run(self, waiter: TopicWaiter, topic: str) -> None:
+    def _run(self, wait: Callable[[str], None], topic: str) -> None:
         try:
-            waiter.wait_for(topic)
+            wait(topic)
         except BaseException as error:
             self.error = error
 
@@ -52,7 +53,7 @@ class Waiting:
 
 def test_a_topic_that_somebody_creates_ends_the_wait(destination_broker, topic, logs):
     client = {"bootstrap.servers": destination_broker.bootstrap}
-    waiting = Waiting(TopicWaiter(client, threading.Event()), topic)
+    waiting = Waiting(TopicWaiter(client, threading.Event()).wait_for, topic)
     wait_until(lambda: waits_in(logs), 120, "the warning")
     assert not waiting.ended(1.2)
     Admin(client).create(topic, 1, 1)
@@ -66,7 +67,7 @@ def test_a_topic_that_somebody_creates_ends_the_wait(destination_broker, topic, 
 
 def test_a_task_that_is_stopped_stops_waiting(destination_broker, topic, logs):
     stopping = threading.Event()
-    waiting = Waiting(TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping), topic)
+    waiting = Waiting(TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping).wait_for, topic)
     wait_until(lambda: waits_in(logs), 120, "the warning")
     stopping.set()
     assert waiting.ended()
@@ -77,11 +78,24 @@ def test_a_task_that_is_stopped_stops_waiting(destination_broker, topic, logs):
 def test_the_warning_comes_again_every_minute(destination_broker, topic, logs):
     minutes, stopping = iter(range(1000)), threading.Event()
     waiter = TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping, clock=lambda: next(minutes) * 20.0)
-    waiting = Waiting(waiter, topic)
+    waiting = Waiting(waiter.wait_for, topic)
     wait_until(lambda: len(waits_in(logs)) >= 3, 120, "three warnings")
     stopping.set()
     assert waiting.ended()
     assert next(minutes) > 3 * (len(waits_in(logs)) - 1), "one of three looks"
+
+
+def test_the_warning_says_why_the_connector_does_not_create_the_topic(destination_broker, topic, logs):
+    client, stopping = {"bootstrap.servers": destination_broker.bootstrap}, threading.Event()
+    rules = topic_creation({"topic.creation": "a", "topic.creation.a.regex": "x"})
+    creator = TopicCreator(Admin(client), rules, stopping, client)
+    waiting = Waiting(lambda name: creator.ensure([name]), topic)
+    wait_until(lambda: waits_in(logs), 120, "the warning")
+    stopping.set()
+    assert waiting.ended()
+    assert waits_in(logs)[0].endswith(
+        f" (auto.create.topics.enable), and no rule of topic.creation matches its name; waiting until topic '{topic}' exists"
+    )
 
 
 def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
@@ -97,14 +111,14 @@ def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
     (KafkaError.TOPIC_AUTHORIZATION_FAILED, ""),
 ])  # fmt: skip
 def test_a_topic_that_does_not_exist_yet_is_told_from_one_that_may_not_be_described(code, beginning):
-    found = problem("t", failure(KafkaError(code)), "b:1")
+    found = problem("t", failure(KafkaError(code)), "b:1", "nobody makes it")
     assert (found or "").startswith(beginning) and bool(found) == bool(beginning)
 
 
 @pytest.mark.slow
 def test_a_cluster_that_is_away_is_waited_for(topic, logs):
     stopping, bootstrap = threading.Event(), f"127.0.0.1:{free_port()}"
-    waiting = Waiting(TopicWaiter({"bootstrap.servers": bootstrap}, stopping), topic)
+    waiting = Waiting(TopicWaiter({"bootstrap.servers": bootstrap}, stopping).wait_for, topic)
     wait_until(lambda: waits_in(logs), 120, "the warning")
     stopping.set()
     assert waiting.ended()

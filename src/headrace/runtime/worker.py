@@ -58,7 +58,8 @@ from headrace.spark import destination_topic
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.spark.transactions import TaskTransactions
 from headrace.topics.creation import topic_creation
-from headrace.topics.creator import SettingsForNewTopic, TopicCreator
+from headrace.topics.creator import TopicCreator
+from headrace.topics.planning import SettingsForNewTopic
 from headrace.transforms.stages import Stage, register_metrics
 from headrace.values.times import now_ms
 

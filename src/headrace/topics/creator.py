@@ -8,27 +8,23 @@ the copies of a mirror (`renew`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 import structlog
 
-from headrace.connect_config.topic_creation import BROKER_DEFAULT
-from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure
 from headrace.kafka.topic_info import TopicInfo
 from headrace.topics.creation import NewTopicPlan, TopicCreation
+from headrace.topics.planning import SettingsForNewTopic, planned
 from headrace.topics.refusals import assumption, not_created, not_described
 from headrace.topics.waiting import TopicWaiter
 
 log = structlog.get_logger(__name__)
 
 _RENEW_S = 5.0
-
-SettingsForNewTopic = Callable[[TopicSettings, int], TopicSettings | None]
-"""`SourceConnector.settings_for_new_topic` of one connector: from the settings of a rule, and the number of brokers."""
 
 
 class TopicCreator:
@@ -92,10 +88,10 @@ class TopicCreator:
             if self._admin.describe(topic, _RENEW_S) is not None:  # a topic that may not be described is not missing
                 continue
             plan = rules and self._plan(rules, topic)
-            if plan and self._create(plan):
+            if isinstance(plan, NewTopicPlan) and self._create(plan):
                 log.warning("Topic '%s' was deleted while it is written to. It is created again, without what was in it", topic)
                 created.add(topic)
-            elif not plan and topic not in self._missed:
+            elif not isinstance(plan, NewTopicPlan) and topic not in self._missed:
                 log.warning("Topic '%s' was deleted while it is written to; waiting until it exists", topic)
                 self._missed.add(topic)
         return created
@@ -123,8 +119,8 @@ class TopicCreator:
             log.info("Topic '%s' already exists.", topic)
             return
         plan = self._plan(creation, topic)
-        if plan is None:
-            self._waiter.wait_for(topic)
+        if isinstance(plan, str):
+            self._waiter.wait_for(topic, plan)
             return
         log.info("Creating topic '%s'", topic)
         log.debug("Topic '%s' matched topic creation group: %s", topic, plan.group)
@@ -134,23 +130,18 @@ class TopicCreator:
         else:
             log.info("Found existing topic '%s'", topic)
 
-    def _plan(self, creation: TopicCreation, topic: str) -> NewTopicPlan | None:
-        """The plan of a topic by the rules and the hook; None, which is logged, if it is not to be created."""
-        plan = creation.new_topic(topic)
-        if plan is None:
-            log.info("topic.not-created", topic=topic, why="no rule of topic.creation matches its name")
-            return None
-        if self._hook is None:
-            return plan
+    def _plan(self, creation: TopicCreation, topic: str) -> NewTopicPlan | str:
+        """The plan of a topic by the rules and the hook; if it is not to be created, the reason, which is logged."""
+        plan = planned(creation, topic, self._hook, partial(self._broker_count, topic))
+        if isinstance(plan, str):
+            log.info("topic.not-created", topic=topic, why=plan)
+        return plan
+
+    def _broker_count(self, topic: str) -> int:
         try:
-            brokers = self._admin.broker_count(self._timeout_s)
+            return self._admin.broker_count(self._timeout_s)
         except KafkaFailure as failure:
             raise not_described(topic, failure, self._brokers) from failure
-        settings = self._hook(plan, brokers)
-        if settings is None:
-            log.info("topic.not-created", topic=topic, why="the connector does not want it (settings_for_new_topic)")
-            return None
-        return _checked(plan, settings)
 
     def _describe(self, topic: str) -> TopicInfo | None:
         try:
@@ -172,18 +163,3 @@ class TopicCreator:
                 log.warning("Request to create new topic '%s' failed", plan.name)
             raise not_created(plan, failure) from failure
         return True
-
-
-def _checked(plan: NewTopicPlan, settings: TopicSettings) -> NewTopicPlan:
-    """The plan with a connector's own settings. Raises ConnectError for what no topic can have."""
-    counts = {"partitions": settings.partitions, "replication factor": settings.replication_factor}
-    wrong = [f"the {setting} {count}" for setting, count in counts.items() if count < 1 and count != BROKER_DEFAULT]
-    if settings.name != plan.name:
-        wrong.append(f"the name '{settings.name}'")
-    if wrong:
-        raise ConnectError(
-            f"The connector's settings_for_new_topic answered {' and '.join(wrong)} for the new topic '{plan.name}'; counts "
-            "have to be positive, or -1 for the broker's default, and the name stays."
-        )
-    counts = {"partitions": settings.partitions, "replication_factor": settings.replication_factor}
-    return replace(plan, configs=settings.configs, **counts)

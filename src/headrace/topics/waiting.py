@@ -22,6 +22,10 @@ _POLL_S = 0.5
 _REQUEST_TIMEOUT_S = 5.0
 _WARN_EVERY_S = 60.0
 _NOT_YET = {"UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE"}
+_WITHOUT_SETTINGS = (
+    "the connector may not create it (topic.creation.enable of the worker, topic.creation.default.partitions and "
+    ".replication.factor of the connector)"
+)
 
 
 class TopicWaiter:
@@ -37,15 +41,15 @@ class TopicWaiter:
         self._bootstrap = producer.get("bootstrap.servers", "<unknown>")
         self._producer: Producer | None = None
 
-    def wait_for(self, topic: str) -> None:
+    def wait_for(self, topic: str, why: str = _WITHOUT_SETTINGS) -> None:
         """Return when the topic exists, or when only a write to it can show what is wrong (no permission, an illegal
         name).
 
-        Warns once and then every minute. Raises RetriableError if `stopping` is set before, ConfigError for bad
-        settings.
+        why: the connector does not create it, for the warning. Warns once and then every minute. Raises RetriableError if
+        `stopping` is set before, ConfigError for bad settings.
         """
         warned_at: float | None = None
-        while (problem := self._problem(topic)) is not None:
+        while (problem := self._problem(topic, why)) is not None:
             now = self._clock()
             if warned_at is None or now - warned_at >= _WARN_EVERY_S:
                 log.warning("%s; waiting until topic '%s' exists", problem, topic)
@@ -55,7 +59,7 @@ class TopicWaiter:
         if warned_at is not None:
             log.info("Topic '%s' exists now.", topic)
 
-    def _problem(self, topic: str) -> str | None:
+    def _problem(self, topic: str, why: str) -> str | None:
         if self._producer is None:
             # Without idempotence it only requests metadata, as long as no record is sent.
             plain = {key: value for key, value in self._settings.items() if key != "transactional.id"}
@@ -66,17 +70,19 @@ class TopicWaiter:
             if kafka_error(error).name() in UNREACHABLE:
                 return f"The Kafka cluster at '{self._bootstrap}' does not answer ({kafka_error(error).str()})"
             return None
-        return None if metadata.error is None else problem(topic, failure(metadata.error), self._bootstrap)
+        return None if metadata.error is None else problem(topic, failure(metadata.error), self._bootstrap, why)
 
 
-def problem(topic: str, refusal: KafkaFailure, bootstrap: str) -> str | None:
-    """Why a topic does not exist yet, by the error in its metadata; None if only a write can show what is wrong."""
+def problem(topic: str, refusal: KafkaFailure, bootstrap: str, why: str) -> str | None:
+    """Why a topic does not exist yet, by the error in its metadata; None if only a write can show what is wrong.
+
+    why: the connector does not create it.
+    """
     if refusal.code == "INVALID_REPLICATION_FACTOR":  # of the broker's own defaults
         return f"The brokers at '{bootstrap}' could not create topic '{topic}' on their own: {refusal}"
     if refusal.code in _NOT_YET:
         return (
             f"There is no topic '{topic}' on the brokers at '{bootstrap}', which do not create it on their own "
-            "(auto.create.topics.enable), and the connector may not create it (topic.creation.enable of the worker, "
-            "topic.creation.default.partitions and .replication.factor of the connector)"
+            f"(auto.create.topics.enable), and {why}"
         )
     return None
