@@ -1,4 +1,4 @@
-"""A source connector as a user would write it, for test_settings_for_new_topic.py."""
+"""A source connector as a user would write it."""
 
 from __future__ import annotations
 
@@ -17,4 +17,6 @@ class ChoosySource(FileStreamSourceConnector):
     def settings_for_new_topic(cls, config: Props, settings: TopicSettings, cluster_size: int) -> TopicSettings | None:
         if config.get("wish") == "fail":
             raise ConnectError("The source does not want this topic.")
+        if config.get("wish") == "none":
+            return None
         return replace(settings, partitions=3 * cluster_size).with_configs({"retention.ms": "86400000"})

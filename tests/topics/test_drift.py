@@ -12,6 +12,7 @@ from headrace.topics.drift import topic_drift
 from tests.clusters import Cluster
 
 RULES = {
+    "connector.class": "FileStreamSource",
     "topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "-1",
     "topic.creation.groups": "logs", "topic.creation.logs.include": "log.*",
     "topic.creation.logs.cleanup.policy": "compact,delete",
@@ -43,10 +44,14 @@ def test_settings_are_compared_in_any_form_of_theirs():
     ]  # fmt: skip
 
 
+def worker_of(cluster: Cluster) -> WorkerConfig:
+    converter = "org.apache.kafka.connect.storage.StringConverter"
+    return WorkerConfig({"bootstrap.servers": cluster.bootstrap, "key.converter": converter, "value.converter": converter})
+
+
 def test_the_topics_of_a_real_cluster(destination: Cluster, topic_name: Callable[[str], str]):
     good, bad, gone = topic_name("log"), topic_name("log"), topic_name("gone")
-    converter = "org.apache.kafka.connect.storage.StringConverter"
-    worker = WorkerConfig({"bootstrap.servers": destination.bootstrap, "key.converter": converter, "value.converter": converter})
+    worker = worker_of(destination)
     admin = Admin({"bootstrap.servers": destination.bootstrap})
     admin.create(good, 2, 1, {"cleanup.policy": "compact,delete", "retention.ms": "1000"})
     admin.create(bad, 1, 1, {"cleanup.policy": "compact,delete"})
@@ -64,3 +69,12 @@ def test_the_topics_of_a_real_cluster(destination: Cluster, topic_name: Callable
     assert topics_in_use("c", {}, [good], worker, has_rules=True)["drift"] == []
     (of_sink,) = topics_in_use("c", RULES, [bad], worker, has_rules=False)["topics"]
     assert of_sink["group"] is None and of_sink["partitions"] == 1
+
+
+def test_a_topic_is_compared_with_what_its_connector_made_of_the_rules(destination: Cluster, topic_name: Callable[[str], str]):
+    topic, worker = topic_name("choosy"), worker_of(destination)
+    Admin({"bootstrap.servers": destination.bootstrap}).create(topic, 3, 1, {"retention.ms": "86400000"})
+    choosy = {**RULES, "connector.class": "tests.topics.own_source.ChoosySource"}
+    assert topics_in_use("c", choosy, [topic], worker, has_rules=True)["drift"] == []
+    one = topics_in_use("c", {**choosy, "wish": "none"}, [topic], worker, has_rules=True)
+    assert (one["topics"][0]["group"], one["drift"]) == (None, [])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
+from headrace.connect_config.validation import connector_class
 from headrace.kafka.admin import Admin
 from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.runtime.plan import client_settings
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import NewTopicPlan, topic_creation
 from headrace.topics.drift import topic_drift
+from headrace.topics.planning import planned, settings_hook
 
 _TIMEOUT_S = 5.0
 
@@ -21,7 +24,9 @@ def topics_in_use(
 ) -> dict[str, list[dict[str, Any]]]:
     """`topics`, each with its own settings, and `drift`, their differences from the rules (`topic.creation.*`).
 
-    config: the connector's, resolved; has_rules: whether it creates topics, as sources do. Raises KafkaFailure, ConfigError.
+    The rules are what the connector makes of them (`settings_for_new_topic`): a topic that it does not want created has none.
+    config: the connector's, resolved; has_rules: whether it creates topics, as sources do. Raises KafkaFailure, ConfigError, and
+    what the connector raises.
     """
     rules = topic_creation(config, worker.topic_creation_enable) if has_rules else None
     chosen = sorted(topics)
@@ -30,9 +35,12 @@ def topics_in_use(
     admin = Admin(client_settings(f"headrace-drift-{name}", "admin", config, worker))
     infos = admin.find(chosen, _TIMEOUT_S)
     settings = admin.configs_of(sorted(infos), _TIMEOUT_S)
-    plans = {topic: rules.new_topic(topic) if rules else None for topic in chosen}
+    hook = settings_hook(connector_class(config, again=False), config) if rules else None
+    broker_count = cache(lambda: admin.broker_count(_TIMEOUT_S))
     body: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
-    for topic, plan in plans.items():
+    for topic in chosen:
+        wanted = rules and planned(rules, topic, hook, broker_count)
+        plan = wanted if isinstance(wanted, NewTopicPlan) else None
         info, topic_settings = infos.get(topic), settings.get(topic, {})
         body["topics"].append(_topic(topic, info, topic_settings, plan))
         body["drift"] += _drift(plan, info, topic_settings) if plan else []

@@ -167,8 +167,9 @@ class SourceConnector(Connector):
 
         config: the connector's; settings: as its `topic.creation.` settings have them; cluster_size: how many brokers there are,
         the most that a replication factor can be. Called on any worker, in the driver, for each topic that does not exist when a
-        task first writes to it. Returns what is to be created, by `dataclasses.replace` and `TopicSettings.with_configs`, under
-        the same name; None: nothing, the broker or somebody else has to create it. Raises a HeadraceError to fail the task.
+        task first writes to it, and again when topics are compared with their rules. Returns what is to be created, by
+        `dataclasses.replace` and `TopicSettings.with_configs`, under the same name; None: nothing, the broker or somebody else
+        has to create it. Raises a HeadraceError to fail the task.
         """
         return settings
 

@@ -25,7 +25,6 @@ from headrace.connectors.base import (
     Offsets,
     OffsetTask,
     Props,
-    SourceConnector,
     Stored,
     StoredOffsets,
     Task,
@@ -59,7 +58,7 @@ from headrace.spark.java_plugin import JavaPlugin
 from headrace.spark.transactions import TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
-from headrace.topics.planning import SettingsForNewTopic
+from headrace.topics.planning import settings_hook
 from headrace.transforms.stages import Stage, register_metrics
 from headrace.values.times import now_ms
 
@@ -297,7 +296,7 @@ class Worker:
 
     def _ports(self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store_offsets: Callable[[Offsets], None]) -> Ports:
         admin, stopping = shared(plan.admin), new.context.stopping
-        hook = _settings_for_new_topic(new.connector, new.settings.originals)
+        hook = settings_hook(new.connector, new.settings.originals)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer, settings_for_new_topic=hook)
         return Ports(
             ensure_topics=creator.ensure,
@@ -308,14 +307,6 @@ class Worker:
             store_offsets=store_offsets,
             look_up=lambda topic: destination_topic.look_up_to_write(admin, topic, stopping),
         )
-
-
-def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForNewTopic | None:
-    """A connector's hook, None if it does not override it: then the number of brokers is not needed."""
-    hook = getattr(connector, "settings_for_new_topic", None)
-    if hook is None or hook.__func__ is SourceConnector.settings_for_new_topic.__func__:
-        return None
-    return partial(hook, config)
 
 
 def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:

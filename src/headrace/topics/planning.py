@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from headrace.connect_config.topic_creation import BROKER_DEFAULT
+from headrace.connectors.base import Props, SourceConnector
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
 from headrace.topics.creation import NewTopicPlan, TopicCreation
 
 SettingsForNewTopic = Callable[[TopicSettings, int], TopicSettings | None]
 """`SourceConnector.settings_for_new_topic` of one connector: from the settings of a rule, and the number of brokers."""
+
+
+def settings_hook(connector: type[Any], config: Props) -> SettingsForNewTopic | None:
+    """A connector's hook, None if it does not override it: then the number of brokers is not needed.
+
+    connector: a class in Java has none; config: the connector's, resolved.
+    """
+    hook = getattr(connector, "settings_for_new_topic", None)
+    if hook is None or hook.__func__ is SourceConnector.settings_for_new_topic.__func__:
+        return None
+    return partial(hook, config)
 
 
 def planned(
