@@ -49,3 +49,20 @@ def test_a_secret_of_several_lines_is_in_no_line_with_its_line_breaks_escaped_or
     for line in lines:
         pass_line(f"{line}\n".encode())
     assert "key [hidden] is bad\n[hidden]\n" in capfd.readouterr().err
+
+
+def test_a_password_that_begins_a_line_of_a_message_is_in_no_line(capfd) -> None:
+    hide(["hunter22-x", "MIIEvQIBADAN\nBgkqhkiG9w0B"])
+    lines = [
+        r"Settings:\nhunter22-x\nend",
+        r'{"text": "password:\r\thunter22-x"}',
+        r"key:\nMIIEvQIBADAN\nBgkqhkiG9w0B\nend",
+        r"to:\nBgkqhkiG9w0B",
+    ]
+    with capture_logs() as logs:
+        for line in lines:
+            pass_line(f"2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] {line}\n".encode())
+            pass_line(f"{line}\n".encode())
+    hidden = [r"Settings:\n[hidden]\nend", r'{"text": "password:\r\t[hidden]"}', r"key:\n[hidden]\nend", r"to:\n[hidden]"]
+    assert [entry["event"] for entry in logs if "plugin_logger" in entry] == hidden
+    assert "\n".join(hidden) in capfd.readouterr().err

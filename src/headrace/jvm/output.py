@@ -48,7 +48,8 @@ def hide(secrets: Iterable[str]) -> None:
         return
     _secrets |= more
     longest_first = sorted(_secrets, key=len, reverse=True)
-    _secret_words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    # Line breaks of messages are escaped (log4j2.properties): the letter of the escape is no part of the word behind it.
+    _secret_words = re.compile(rf"(?:(?<!\w)|(?<=\\[nrt]))(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 
 def launch(conf: SparkConf) -> JavaGateway:
