@@ -52,6 +52,13 @@ def test_what_the_class_throws_is_a_sentence(resolver: Callable[..., Resolver]):
         resolver(prefix="").resolve({"user": "${vault:closed:user}"})
 
 
+def test_a_token_of_the_class_is_not_in_what_it_throws(resolver: Callable[..., Resolver]):
+    with pytest.raises(ConfigError, match=r"prefix is needed for \[hidden\]$"):
+        resolver(token="hvs.S3CRET")
+    with pytest.raises(ConfigError, match=r"the vault is closed for \[hidden\]$"):
+        resolver(prefix="", token="hvs.S3CRET").resolve({"user": "${vault:closed:user}"})
+
+
 def test_providers_are_closed_when_their_process_ends(resolver: Callable[..., Resolver], tmp_path: Path):
     mark = tmp_path / "closed"
     resolver(prefix="", mark=str(mark))

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from headrace.errors import ConfigError, SetupError
+from headrace.jvm.output import pass_line
 from headrace.spark import host_process
 from headrace.spark.config_provider import JavaConfigProvider
+from headrace.spark.connect_host import PluginError
 
 VAULT = JavaConfigProvider.of_class("Vault", {"plugin_name": "org.example.Vault", "location": "vault.jar", "host": None})
 
@@ -20,6 +22,8 @@ class Process:
         self.alive, self.props = True, {}
 
     def ask(self, method: str, id: str, **request: Any) -> Any:
+        if "token" in request.get("props", {}) and "prefix" not in request["props"]:
+            raise PluginError({"class": "Refused", "message": f"no login with {request['props']['token']}", "trace": ""})
         if method == "provider.start":
             self.props[id] = request["props"]
             return None
@@ -58,3 +62,10 @@ def test_a_process_that_does_not_start_is_said_as_any_problem_of_a_provider(proc
     processes[0].alive = False
     with pytest.raises(ConfigError, match=r"org\.example\.Vault cannot be asked: there is no Java"):
         provider.get("", {"x"})
+
+
+def test_a_token_of_a_provider_is_in_no_error_and_no_line_of_the_log(processes: list[Process], capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(ConfigError, match=r"Vault says Refused: no login with \[hidden\]$"):
+        VAULT({"token": "hvs.S3CRET"})
+    pass_line(b"no login with hvs.S3CRET\n")
+    assert "no login with [hidden]\n" in capfd.readouterr().err

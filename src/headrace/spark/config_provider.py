@@ -10,7 +10,7 @@ from headrace.config import ConfigDef
 from headrace.config.providers.base import ConfigProvider
 from headrace.errors import ConfigError, SetupError
 from headrace.spark import host_process
-from headrace.spark.connect_host import PluginError
+from headrace.spark.connect_host import PluginError, hiding
 from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
 
@@ -22,7 +22,10 @@ class JavaConfigProvider(JavaPlugin, ConfigProvider):
     """Adapter of a config provider in the host of plugins."""
 
     def __init__(self, params: Mapping[str, str]) -> None:
-        """Create an instance of the class with these settings. Raises ConfigError for an exception of the class."""
+        """Create an instance of the class with these settings. Raises ConfigError for an exception of the class.
+
+        What is called a password, secret or token in them is hidden in errors and log lines.
+        """
         self._id = f"provider@{uuid.uuid4().hex[:12]}"
         self._settings = {key: str(value) for key, value in params.items() if value is not None}
         self._starting = threading.Lock()
@@ -52,6 +55,7 @@ class JavaConfigProvider(JavaPlugin, ConfigProvider):
 
     def _call(self, host: ProcessHost, method: str, **request: object) -> Mapping[str, str]:
         try:
-            return host.ask(method, id=self._id, **request)
+            with hiding(self.passwords(self._settings)):  # what it logs in to its store with
+                return host.ask(method, id=self._id, **request)
         except PluginError as error:
             raise ConfigError(f"{self.plugin_name} says {error.java_class}: {error}") from error
