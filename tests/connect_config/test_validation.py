@@ -172,6 +172,22 @@ class TestConnectors:
             "typeName='sink', location='classpath'}" in error.value.message
         )
 
+    @pytest.mark.parametrize("engine", ["java", " process"])
+    def test_a_class_that_is_not_on_plugin_path_is_refused_with_those_on_it(self, worker, engine):
+        with pytest.raises(BadRequestError) as error:
+            validation.check(WELL | {"connector.engine": engine}, worker())
+        assert error.value.message == (
+            f"Failed to find any class on plugin.path (connector.engine={engine}) that implements Connector and which name "
+            "matches test.Well, available connectors are: "
+        )
+
+    @pytest.mark.parametrize("engine", ["Java", "jvm", ""])
+    def test_an_engine_that_there_is_not_is_an_error_of_headraces_own_connectors_too(self, worker, engine):
+        assert validation.errors(WELL | {"connector.engine": engine}, worker()) == [
+            f"Invalid value {engine} for configuration connector.engine: String must be one of: auto, java, process"
+        ]
+        assert validation.errors(WELL | {"connector.engine": " auto"}, worker()) == []
+
     def test_an_alias_of_two_connectors_is_refused(self, worker):
         plugins.plugin("other.Well", Kind.SOURCE)(type("Well", (), {"definition": None}))
         with pytest.raises(BadRequestError, match="More than one connector matches alias Well"):

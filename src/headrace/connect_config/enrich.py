@@ -20,7 +20,7 @@ from headrace.config.prefixes import under
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
-from headrace.connect_config.engine import EngineConfig
+from headrace.connect_config.engine import ENGINE, EngineConfig
 from headrace.connect_config.packaged import location_of_connector
 from headrace.connect_config.shadowing import used_by
 from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, missing_version, with_version
@@ -75,7 +75,7 @@ def common_definition(
     converters: the worker's class for each of key.converter, value.converter, header.converter; version_of: the class
     whose version is the default of `connector.plugin.version`, by default the connector.
     """
-    declared, beside = _declared(connector), getattr(connector, "location", None)
+    declared, beside = _declared(connector, props), getattr(connector, "location", None)
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
@@ -115,11 +115,11 @@ def chain_definition(props: Props) -> ConfigDef:
     return definition
 
 
-def _declared(connector: type[Any] | None) -> ConfigDef:
+def _declared(connector: type[Any] | None, props: Props) -> ConfigDef:
     if connector is None:
         return CommonConnectorConfig.definition()
     declared = (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
-    if connector not in plugins.java_plugins():
+    if connector not in plugins.java_plugins() and ENGINE not in props:  # a wrong engine finds headrace's own class
         return declared
     return ConfigDef([*declared.options.values(), *EngineConfig.definition().options.values()])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.config.types import parse_list, trim
-from headrace.connect_config.engine import ENGINE, IN_JAVA
+from headrace.connect_config.engine import in_java
 
 CONNECTOR, CONVERTERS, CHAIN = "connector", ("key.converter", "value.converter", "header.converter"), ("transforms", "predicates")
 
@@ -34,9 +34,9 @@ def named_plugins(config: Mapping[str, Any]) -> tuple[NamedPlugin, ...]:
         prefixes = [f"{key}.{alias}." for alias in dict.fromkeys(parse_list(str(config.get(key) or "")))]
         places += [(key, f"{prefix}type", prefix, f"{prefix}plugin.version") for prefix in prefixes]
     named = ((place, trim(str(config.get(key) or "")), prefix, version) for place, key, prefix, version in places)
-    in_java = config.get(ENGINE) in IN_JAVA
+    java = in_java(config)
     return tuple(
-        NamedPlugin(place, name, prefix, config.get(version), in_java and place == CONNECTOR)
+        NamedPlugin(place, name, prefix, config.get(version), java and place == CONNECTOR)
         for place, name, prefix, version in named
         if name
     )

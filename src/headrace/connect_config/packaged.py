@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace import plugins
-from headrace.connect_config.engine import ENGINE, IN_JAVA
+from headrace.connect_config.engine import in_java
 from headrace.connect_config.versions import with_version
 from headrace.errors import HeadraceError
 from headrace.plugins import Kind
@@ -18,7 +18,7 @@ def location_of_connector(props: Mapping[str, Any]) -> str | None:
     if not name:
         return None
     try:
-        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA, again=False)
+        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=in_java(props), again=False)
         return getattr(with_version(cls, props.get("connector.plugin.version")), "location", None)
     except HeadraceError:  # whoever starts it, or checks its configuration, says so
         return None

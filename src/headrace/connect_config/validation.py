@@ -19,7 +19,7 @@ from headrace.config.client_options import client_definition
 from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
 from headrace.connect_config import overrides, rules
-from headrace.connect_config.engine import ENGINE, IN_JAVA
+from headrace.connect_config.engine import ENGINE, in_java
 from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, converter_of, converter_versions, padded
 from headrace.connect_config.java_sinks import refused
 from headrace.connect_config.report import Report, definitions
@@ -102,14 +102,17 @@ def connector_class(props: Props, *, again: bool = True) -> type[Any]:
     name = props.get(CLASS)
     if name is None:
         raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
+    java = in_java(props)
     try:
-        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA, again=again)
+        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=java, again=again)
     except NotFoundError:
         if name in _ABSTRACT:
             raise BadRequestError("Instantiation error") from None
+        available = plugins.java_plugins(Kind.SOURCE, Kind.SINK) if java else plugins.every(Kind.SOURCE, Kind.SINK)
+        place = f" on plugin.path ({ENGINE}={props[ENGINE]})" if java else ""  # headrace may have a class of its own of this name
         raise BadRequestError(
-            f"Failed to find any class that implements Connector and which name matches {name}, "
-            f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"
+            f"Failed to find any class{place} that implements Connector and which name matches {name}, "
+            f"available connectors are: {', '.join(map(_described, available))}"
         ) from None
     except ConnectError as error:
         raise BadRequestError(error.message) from None
