@@ -204,6 +204,17 @@ def test_a_connector_that_does_not_say_what_it_reads_or_writes_has_an_unknown_si
     assert flows(graph_of(connector("c"), "source", beats, {"heartbeats": 1})) == {("connector:c", "topic:heartbeats")}
 
 
+def test_a_connector_of_checkpoints_reads_none_of_the_topics_that_its_source_partitions_name_by_their_name_in_the_target():
+    config = {"connector.class": "MirrorCheckpointConnector", "source.cluster.alias": "eu",
+              "source.cluster.bootstrap.servers": "eu:9092"}  # fmt: skip
+    positions = [{"group": "g", "partition": 0, "topic": "eu.a"}]
+    written = {"eu.checkpoints.internal": 1}
+    assert flows(graph_of(connector("c"), "source", config, written, positions)) == {
+        ("connector:c", "topic:eu.checkpoints.internal"),
+    }  # fmt: skip
+    assert made_of("source", config, written, positions) == {}
+
+
 def test_of_which_topic_another_is_a_copy_is_known_by_the_connectors_naming_and_not_by_likeness():
     partitions = [{"topic:partition": f"{name}:0"} for name in ("a", "my-a", "b")]
     copies = {**MIRROR, "destination.topics.prefix": "my-"}

@@ -147,12 +147,14 @@ def _sources(
     clusters: ClusterNames,
 ) -> tuple[dict[str, LineageNode], list[LineageNode]]:
     """The known origins of each topic; and all that the connector reads. here: the topics that it writes."""
+    if cls is not None and issubclass(cls, MirrorHeartbeatConnector | MirrorCheckpointConnector):
+        return {}, []  # they make their records themselves; a topic in a partition of checkpoints is one of the target
     outside = list(dict.fromkeys(node for partition in partitions if (node := _source(partition, config, clusters))))
     outside = outside or _external(connector, config)
     if outside:
         return {} if outside[0].kind == UNKNOWN else _copied(cls, config, here, outside), outside
-    if not here or (cls is not None and issubclass(cls, MirrorHeartbeatConnector | MirrorCheckpointConnector)):
-        return {}, []  # nothing has been seen so far, or they make their records themselves
+    if not here:  # nothing has been seen so far
+        return {}, []
     name = getattr(cls, "plugin_name", config.get("connector.class") or "")
     database = database_names.captured_by(name, config)
     if database is None or not keeps_topics(config):
