@@ -40,6 +40,13 @@ def test_it_is_drawn_for_other_tools_with_any_name():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("state", "mark"), [("RUNNING", ""), ("ERROR", " (ERROR)"), ("PENDING_ERROR", " (PENDING_ERROR)")])
+def test_a_streams_application_that_failed_is_marked_for_other_tools(state: str, mark: str):
+    failed = Lineage([LineageNode("application:x/0", "application", "x", "sub-topology 0", state)], []).body()
+    assert f'[label="x @ sub-topology 0{mark}", ' in as_dot(failed)
+    assert as_mermaid(failed).splitlines()[1] == f'  n0[["x @ sub-topology 0{mark}"]]'
+
+
 def test_over_rest_and_on_the_page(call: Client, herder: MemoryHerder):
     herder.create("c", {**MIRROR, "name": "c"})
     herder.topics["c"] = {"copy.a", "<b>"}

@@ -622,6 +622,9 @@ def test_a_graph_too_large_for_a_picture_shows_what_failed_and_what_is_named_wit
     shown = urgent(whole, ["c1"])
     assert {node.name for node in shown.nodes} == {"c1", "t1", "c7", "t7", "c9", "t9", "all"}
     assert len(shown.edges) == 6
+    application = LineageNode("application:x/0", "application", "x", "sub-topology 0", "ERROR")
+    with_application = Lineage([*whole.nodes, application], [*edges, LineageEdge("topic:t5", application.id)])
+    assert {"x", "t5"} <= {node.name for node in urgent(with_application).nodes}
     of_topic = urgent(whole, ["all"], most=50)
     assert (len(of_topic.nodes), {"all", "c7", "c9"} <= {node.name for node in of_topic.nodes}) == (50, True)
 

@@ -9,6 +9,8 @@ from typing import Any
 from headrace.runtime.states import FAILED
 
 CONNECTOR, TOPIC, EXTERNAL, APPLICATION, UNKNOWN = "connector", "topic", "external", "application", "unknown"
+FAILURES = (FAILED, "ERROR", "PENDING_ERROR")
+"""The states of a connector, and of a streams application, that has failed."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,9 @@ def as_mermaid(body: Mapping[str, Any]) -> str:
 
 
 def _label(node: Mapping[str, Any]) -> str:
-    failed = " (FAILED)" if node["state"] == FAILED else ""
-    return f"{node['name']}{failed}" if not node["place"] else f"{node['name']} @ {node['place']}"
+    place = f" @ {node['place']}" if node["place"] else ""
+    failed = f" ({node['state']})" if node["state"] in FAILURES else ""
+    return f"{node['name']}{place}{failed}"
 
 
 def _quoted(text: str) -> str:

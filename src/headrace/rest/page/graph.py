@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from starlette.responses import Response
 
-from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
+from headrace.rest.lineage import FAILURES, Lineage, LineageEdge, LineageNode
 from headrace.rest.page.call import Call
 from headrace.rest.page.layout import HEIGHT, MOST_NODES, WIDTH, draw
-from headrace.runtime.states import FAILED
 
 _NAMED = ("connector", "topic", "application")
 
@@ -23,7 +22,7 @@ def graph(call: Call) -> Response:
     edges = [LineageEdge(**edge) for edge in lineage["edges"]]
     joined = {end for edge in edges for end in (edge.source, edge.target)}
     alone = [] if query["connector"] else [node for node in nodes if node.id not in joined]  # they would bury the others
-    alone.sort(key=lambda node: node.state != FAILED)
+    alone.sort(key=lambda node: node.state not in FAILURES)
     whole = Lineage([node for node in nodes if node not in alone], edges)
     drawn = whole if len(whole.nodes) <= MOST_NODES else urgent(whole, {query[name] for name in _NAMED} - {""})
     columns = [row for row in lineage["columns"] if row["connector"] == query["connector"]]
@@ -36,7 +35,7 @@ def graph(call: Call) -> Response:
 def urgent(graph: Lineage, names: Collection[str] = (), most: int = MOST_NODES) -> Lineage:
     """Of a graph that is too large for a picture: the nodes of these names and those that failed, with their neighbours."""
     chosen = sorted(
-        (node for node in graph.nodes if node.name in names or node.state == FAILED), key=lambda n: n.name not in names
+        (node for node in graph.nodes if node.name in names or node.state in FAILURES), key=lambda n: n.name not in names
     )
     beside: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:
