@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openlineage.client.naming.dataset import DB2, DatasetNaming, MySQL, Oracle, Postgres
 
-from headrace.rest.cluster_names import ClusterNames
+from headrace.connect_config.cluster_names import ClusterNames
 from headrace.rest.connector_lineage import keeps_topics, of_connector
 from headrace.rest.database_names import of_jdbc
 from headrace.rest.lineage import Lineage, LineageNode, joined

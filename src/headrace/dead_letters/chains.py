@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from headrace.connect_config.cluster_names import ClusterNames
 from headrace.connect_config.settings import connector_settings
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
 from headrace.connectors.java.connector import JavaConnector
@@ -133,11 +134,12 @@ def _through_chain(
 
 def _require_same_cluster(preview: Preview) -> None:
     """Raise BadRequestError if the sink reads another cluster: records and marks of replays are written in one transaction."""
-    servers = {
+    servers = [
         client_settings("headrace", kind, preview.config, preview.worker)["bootstrap.servers"]
         for kind in ("producer", "consumer")
-    }
-    if len(servers) > 1:
+    ]
+    clusters = ClusterNames(",".join(preview.worker.bootstrap_servers), servers)
+    if len({clusters.place(of) for of in servers}) > 1:
         raise BadRequestError(
             "The connector reads from another cluster than its dead letters are in (consumer.override.bootstrap.servers, "
             "producer.override.bootstrap.servers); they cannot be replayed from here."

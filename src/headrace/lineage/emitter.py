@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from headrace.cluster.herder import Herder
+from headrace.connect_config.cluster_names import ClusterNames
 from headrace.errors import ConfigError, HeadraceError, SetupError
 from headrace.lineage.jobs import JobLineage, application_job, connector_job
 from headrace.lineage.runs import JobState, RunEventPlan, Runs, follow
 from headrace.lineage.written import WrittenRecords
-from headrace.rest.cluster_names import ClusterNames
 from headrace.rest.connector_lineage import clusters_of
 from headrace.rest.streams_reports import StreamsReports, applications
 from headrace.runtime.worker_config import WorkerConfig

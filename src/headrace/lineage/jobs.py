@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.cluster.herder import Herder
-from headrace.rest.cluster_names import ClusterNames
+from headrace.connect_config.cluster_names import ClusterNames
 from headrace.rest.column_lineage import column_rows
 from headrace.rest.connector_lineage import Config, config_of, lineage_of_connector
 from headrace.rest.lineage import EXTERNAL, TOPIC, UNKNOWN, Lineage, LineageNode

@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.cluster.herder import Herder
 from headrace.config.secrets import without_logins
+from headrace.connect_config.cluster_names import ClusterNames, read_from, written_to
 from headrace.connect_config.enrich import aliases
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import Connector
@@ -19,7 +20,6 @@ from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConn
 from headrace.connectors.mirror.heartbeat import MirrorHeartbeatConnector
 from headrace.errors import HeadraceError
 from headrace.rest import database_names
-from headrace.rest.cluster_names import ClusterNames, read_from, written_to
 from headrace.rest.column_lineage import column_rows
 from headrace.rest.lineage import (
     CONNECTOR,

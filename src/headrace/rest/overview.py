@@ -21,9 +21,9 @@ from headrace.cluster.rest_bodies import UNKNOWN, connector_type
 from headrace.cluster.state import ClusterState
 from headrace.cluster.status import StatusState
 from headrace.cluster.status_records import Status
+from headrace.connect_config.cluster_names import read_from, written_to
 from headrace.errors import HeadraceError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
-from headrace.rest.cluster_names import read_from, written_to
 from headrace.rest.traces import first_line
 from headrace.runtime.states import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED
 from headrace.topics.active import TopicStatus

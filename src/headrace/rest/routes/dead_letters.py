@@ -10,12 +10,12 @@ from starlette.responses import Response
 
 from headrace.cluster.herder import Herder
 from headrace.config.redaction import redacted
+from headrace.connect_config.cluster_names import ClusterNames, written_to
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.letter_reader import MAX_LETTERS
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, choose, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
-from headrace.rest.cluster_names import ClusterNames, written_to
 from headrace.rest.resource import OwnJsonBody, Resource, whole_parameter
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
