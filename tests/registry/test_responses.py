@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.converters.base import load
-from headrace.errors import ConfigError, ConnectError, DataError
+from headrace.errors import ConfigError, ConnectError
 from headrace.registry import response as registry_response
 from headrace.registry.client import Registry
 from headrace.registry.errors import InvalidResponseError, RegistryError, RegistryUnavailableError
@@ -39,7 +39,7 @@ def failure(script: ScriptedServer, request: Callable[[Registry], Any] = REQUEST
     return raised.value
 
 
-@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden", "404 Not Found", "413 Payload Too Large", "422 "])
+@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden", "413 Payload Too Large", "422 "])
 @pytest.mark.parametrize("body", [HTML, "", "[]", '"no"', '{"error_code": "x", "message": 7}', b"\xff\xfe"])
 def test_a_refusal_is_one_whatever_its_body_is(status: str, body: str) -> None:
     with scripted_server(response(status, body)) as script:
@@ -63,15 +63,27 @@ def test_a_registry_that_cannot_answer_now_may_say_why(body: str, why: str) -> N
     assert str(error).endswith(f"it answered {why}")
 
 
-def test_an_id_that_a_proxy_does_not_find_is_no_fault_of_the_task() -> None:
+@pytest.mark.parametrize("status", ["404 Not Found", "400 Bad Request", "405 Method Not Allowed"])
+@pytest.mark.parametrize("body", [HTML, "404 page not found", "", "{}", '{"error_code": "x", "message": 7}'])
+def test_a_refusal_without_a_code_of_the_registry_is_that_of_a_proxy(status: str, body: str) -> None:
+    with scripted_server(response(status, body)) as script:
+        error = failure(script)
+    assert isinstance(error, InvalidResponseError), error
+    assert str(error) == f"What answers at {script.url} is no schema registry: it answers {status} without an error_code."
+
+
+def test_an_id_that_a_proxy_does_not_find_is_asked_for_again() -> None:
     with scripted_server(response("404 Not Found", HTML)) as script:
         converter: Any = load(AVRO, {"schema.registry.url": script.url, "max.retries": "0"}, is_key=False)
-        converter.look_up(["7"])
-        assert len(script.requests) == 1
-        request = json.dumps({"topic": "orders", "schema": '{"type":"string"}'})
-        converter.learn([request])  # its records fail, the task does not
-        with pytest.raises(DataError, match=r"refuses \(404, error 404\): Not Found"):
-            raise DataError(next(iter(converter._targets.values()))["orders"]["error"])
+        for _ in range(2):  # no record is left out for it
+            with pytest.raises(InvalidResponseError, match="it answers 404 Not Found without an error_code"):
+                converter.look_up(["1"])
+        assert len(script.requests) == 2
+        guid = "0f1e2d3c-0000-4000-8000-0123456789ab"  # for which an older registry has no path: an error of the record
+        converter.look_up([guid])
+        assert converter._known(guid).endswith(
+            f"There is no /schemas/guids/{guid} of {script.url}: it answers 404 without an error_code."
+        )
 
 
 @pytest.mark.parametrize(("request_number", "body", "why"), [
@@ -120,7 +132,13 @@ def test_a_response_that_cannot_be_decoded_or_is_too_large_is_no_response(monkey
 
 
 @pytest.mark.parametrize(
-    "first", [response("500 Internal Server Error", HTML), response(body=HTML), response("302 Found", Location="/x")]
+    "first",
+    [
+        response("500 Internal Server Error", HTML),
+        response(body=HTML),
+        response("302 Found", Location="/x"),
+        response("404 Not Found", HTML),
+    ],
 )
 def test_another_server_is_asked_if_the_first_is_no_registry(registry: SchemaRegistry, first: bytes) -> None:
     with scripted_server(first) as script:

@@ -64,8 +64,19 @@ class Registry:
 
     def schema(self, id: int | str) -> RegisteredSchema:
         """The schema with an id, or with a GUID."""
-        kind = "guids" if isinstance(id, str) else "ids"
-        return self._cached((kind, id), lambda: self._fetch_schema(f"/schemas/{kind}/{id}", id))
+        if isinstance(id, str):
+            return self._cached(("guids", id), lambda: self._fetch_schema_of_guid(id))
+        return self._cached(("ids", id), lambda: self._fetch_schema(f"/schemas/ids/{id}", id))
+
+    def _fetch_schema_of_guid(self, guid: str) -> RegisteredSchema:
+        path = f"/schemas/guids/{guid}"
+        try:
+            return self._fetch_schema(path, guid)
+        except InvalidResponseError as error:
+            if error.http_status != 404:
+                raise
+            # As a registry without GUIDs may answer; any record may begin with the byte of a GUID, and no task ends for it.
+            raise RegistryError(f"There is no {path}{self._place}: it answers 404 without an error_code.", 404, 404) from None
 
     def reference_texts(self, schema: RegisteredSchema) -> list[str]:
         """The texts of the schemas that a schema references, directly or indirectly, the innermost first."""

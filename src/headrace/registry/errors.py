@@ -30,9 +30,10 @@ class RegistryError(ConnectError):
 class InvalidResponseError(ConnectError):
     """What answers is no schema registry, or sends what no registry does."""
 
-    def __init__(self, where: str, problem: str) -> None:
-        """where: the URL, or the path of the request; problem: the rest of the sentence."""
+    def __init__(self, where: str, problem: str, status: int = 200) -> None:
+        """where: the URL, or the path of the request; problem: the rest of the sentence; status: of HTTP."""
         super().__init__(f"What answers at {where} is no schema registry: {problem}")
+        self.http_status = status
 
 
 class RegistryUnavailableError(RetriableError):

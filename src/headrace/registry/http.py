@@ -23,6 +23,8 @@ from headrace.retry import Backoff
 log = structlog.get_logger(__name__)
 
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+_OF_PROXIES = (401, 403, 413, 414, 422)
+"""The statuses of refused logins and requests, which a proxy before the registry may send, too."""
 _LOGIN = "check basic.auth.credentials.source, basic.auth.user.info, bearer.auth.* and schema.registry.ssl.*"
 
 
@@ -126,7 +128,11 @@ class RegistryHttp:
             raise InvalidResponseError(url, "it sends no JSON.")
         body = response.json_object()  # HTML, for instance, if a proxy refuses the request
         code, message = body.get("error_code"), body.get("message")
-        code = code if isinstance(code, int) else status
+        if not isinstance(code, int):
+            if status not in _OF_PROXIES:  # a 404, above all: it says nothing about the id or subject that is asked for
+                problem = f"it answers {status} {response.reason}".rstrip() + " without an error_code."
+                raise InvalidResponseError(url, problem, status)
+            code = status
         shown = self._shown(message if isinstance(message, str) and message.strip() else response.reason or "no reason given")
         hint = f"; {_LOGIN}" if status in (401, 403) else ""
         raise RegistryError(f"The schema registry at {url} refuses ({status}, error {code}): {shown}{hint}", status, code)
