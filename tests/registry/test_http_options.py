@@ -112,3 +112,7 @@ def test_an_answer_and_a_connection_may_take_as_long_as_is_said() -> None:
             client(url, max_retries="0", http_connect_timeout_ms="100").register("s", TEXT)
         for one in full:
             one.close()
+
+
+def test_no_limit_is_written_0_as_in_java(server: Recorded) -> None:
+    assert client(server.url, max_retries="0", http_read_timeout_ms="0", http_connect_timeout_ms="0").register("s", TEXT) == 1

@@ -43,7 +43,7 @@ class RegistryHttp:
         https = any(url.startswith("https:") for url in urls)
         client = httpx.Client(
             headers=headers,
-            timeout=httpx.Timeout(settings.read_ms / 1000, connect=settings.connect_ms / 1000),
+            timeout=httpx.Timeout(_seconds(settings.read_ms), connect=_seconds(settings.connect_ms)),
             verify=client_context(dict(settings.tls)) if https else False,
             proxy=settings.proxy,
             trust_env=False,
@@ -142,3 +142,8 @@ class RegistryHttp:
         for secret in self._settings.secrets:
             text = text.replace(secret, HIDDEN)
         return one_line(text if self._token is None else self._token.hidden_in(text))
+
+
+def _seconds(ms: int) -> float | None:
+    """A timeout in seconds; as in Java, 0 is none."""
+    return ms / 1000 or None

@@ -107,8 +107,12 @@ class RegistryConfig(Config):
     )
 
     # ------------------------------------------------------------------------------------------------------------- HTTP
-    connect_timeout_ms: int = _number("http.connect.timeout.ms", 60000, "How long a connection to the registry may take, in ms.")
-    read_timeout_ms: int = _number("http.read.timeout.ms", 60000, "How long an answer of the registry may take, in ms.")
+    connect_timeout_ms: int = _number(
+        "http.connect.timeout.ms", 60000, "How long a connection to the registry may take, in ms. 0: any time."
+    )
+    read_timeout_ms: int = _number(
+        "http.read.timeout.ms", 60000, "How long an answer of the registry may take, in ms. 0: any time."
+    )
     max_retries: int = _number(
         "max.retries", 3, "How often a request is tried again that no server of the registry has answered."
     )
