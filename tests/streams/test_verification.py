@@ -75,6 +75,13 @@ def test_a_windowed_changelog_keeps_its_windows_long_enough():
     assert sentences(WINDOWED_CHANGELOG, cleanup_policy="compact", retention_ms="1000", retention_bytes="1") == []
 
 
+def test_a_windowed_changelog_whose_windows_the_users_code_keeps_without_end_has_no_retention():
+    endless = topic(TopicKind.WINDOWED_CHANGELOG, {**WINDOWED, "retention.ms": "-1"})
+    said = "Retention time (retention.ms) of existing internal topic t is 3600000 but should be -1."
+    assert sentences(endless, cleanup_policy="compact,delete", retention_ms="3600000") == [said]
+    assert sentences(endless, cleanup_policy="compact,delete", retention_ms="-1") == []
+
+
 def test_a_windowed_changelog_must_not_delete_by_size():
     said = "Retention byte (retention.bytes) of existing internal topic t is set but it should be unset."
     assert sentences(WINDOWED_CHANGELOG, cleanup_policy="compact,delete", retention_ms="90000000", retention_bytes="9") == [said]

@@ -101,11 +101,12 @@ def _retention(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Miscon
 
 
 def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
-    """Check a minimum time; a retention of −1 is unlimited, which Kafka's own check takes for too short."""
+    """Check a minimum time. A retention of −1 is unlimited: enough for every other, and more than any of them."""
     actual, required = int(existing.configs.get(key) or 0), int(topic.configs[key])
-    endless = key == "retention.ms" and actual == -1
-    if not endless and actual < required:
-        sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {required} or larger."
+    endless = -1 if key == "retention.ms" else None
+    if actual != endless and (actual < required or required == endless):
+        minimum = str(required) if required == endless else f"{required} or larger"
+        sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {minimum}."
         yield _settable(topic.name, sentence, {key: str(required)})
 
 
