@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
@@ -40,10 +41,12 @@ class FileStreamSinkTask(SinkTask):
         super().start(props)
         file = FileStreamSinkConfig(props).file
         self._file: BinaryIO | None = None
+        destination = Path(file).absolute() if file else Path.cwd() / "stdout"
+        # A digest: a connector's name may have a slash, and may be as long as the name of a file.
+        digest = hashlib.sha256(f"{self.context.id} {destination}".encode()).hexdigest()[:16]
+        self._parts = destination.with_name(f".headrace-{digest}.parts")
         if not file:
-            self._parts = Path.cwd() / f".stdout.{self.context.id}.parts"
             return
-        self._parts = Path(file).absolute().with_name(f".{Path(file).name}.{self.context.id}.parts")
         try:
             self._file = Path(file).open("ab")  # noqa: SIM115 - closed by `stop`
         except OSError as e:
