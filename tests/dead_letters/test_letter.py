@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.dead_letters.letter import Letter, LetterId, reasons
+from headrace.dead_letters.letter import Letter, LetterId
 from headrace.dead_letters.topics import choose, letter_topics
 from headrace.errors import BadRequestError
 from headrace.preview.records import RawRecord
@@ -45,12 +45,6 @@ def test_of_a_long_value_the_beginning_is_shown():
     assert (reason.record.key, reason.record.value, reason.record.headers, reason.context) == (None, None, (), {"topic": "o"})
     odd = Letter.of(RawRecord("letters", 0, 0, 0, None, ("x" + "ä" * 9000).encode()))
     assert odd.json()["value"] == "x" + "ä" * 4095
-
-
-def test_reasons_are_counted_the_most_frequent_first():
-    letters = [letter(n, exception_message="bad" if n else "worse", connector_name="c") for n in range(3)]
-    counted = [(row["message"], row["records"], row["first_ms"], row["last_ms"]) for row in reasons(letters)]
-    assert counted == [("bad", 2, 1001, 1002), ("worse", 1, 1000, 1000)]
 
 
 @pytest.mark.parametrize("text", ["", "1", "a:1", "1:-2", "1:2:3", "0:99999999999999999999", 3])

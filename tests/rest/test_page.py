@@ -26,7 +26,8 @@ from headrace.cluster.standalone.stores import memory_stores
 from headrace.config.secrets import HIDDEN
 from headrace.connect_config import validation
 from headrace.converters.avro import AvroConverter
-from headrace.dead_letters.letter import Letter, reasons
+from headrace.dead_letters.letter import Letter
+from headrace.dead_letters.reasons import reasons
 from headrace.preview.records import RawRecord
 from headrace.rest import RestServer, create_app, passwords
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode

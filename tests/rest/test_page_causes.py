@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from headrace.cli.connectors import tables
-from headrace.dead_letters.letter import Letter, reasons
+from headrace.dead_letters.letter import Letter
+from headrace.dead_letters.reasons import reasons
 from headrace.errors import ConfigError, trace
 from headrace.preview.records import RawRecord
 from headrace.rest.page.render import render

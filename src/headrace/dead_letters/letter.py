@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -152,27 +152,6 @@ def _beginning(value: bytes | None) -> str | dict[str, str] | None:
 def _length(first: int) -> int:
     """The length in bytes of a UTF-8 character with this first byte."""
     return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-
-
-def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:
-    """The reasons of failures, each with the count and the first and last time; the most frequent first."""
-    times_of: dict[tuple[str | None, ...], list[int | None]] = {}
-    for letter in letters:
-        context = letter.context
-        message = context.get("exception.message")
-        parts = (context.get("stage"), context.get("class.name"), context.get("exception.class.name"), message)
-        times_of.setdefault((letter.connector, *parts), []).append(letter.record.timestamp)
-    names = ("connector", "stage", "class", "exception", "message")
-    rows = [
-        {
-            **dict(zip(names, key, strict=True)),
-            "records": len(times),
-            "first_ms": min((time for time in times if time is not None), default=None),
-            "last_ms": max((time for time in times if time is not None), default=None),
-        }
-        for key, times in times_of.items()
-    ]
-    return sorted(rows, key=lambda row: (-row["records"], str(row["message"])))
 
 
 def topic_of(config: Mapping[str, str | None]) -> str | None:

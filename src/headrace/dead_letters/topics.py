@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from headrace.config.redaction import concealed
 from headrace.connectors.base import Props
 from headrace.dead_letters.chains import ReplayAttempt, attempts, group_by_reader
-from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
+from headrace.dead_letters.letter import Letter, LetterId, topic_of
 from headrace.dead_letters.letter_reader import MAX_LETTERS, LetterPage, LetterReader
+from headrace.dead_letters.reasons import reasons
 from headrace.dead_letters.replays import Marks, Replays
 from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
 from headrace.kafka.admin import shared

@@ -336,8 +336,8 @@ SCHEMAS: dict[str, Schema] = {
         "topic": _TEXT, "connectors": _list(_TEXT), "records": _INT,
         "reasons": _list(_object({
             "connector": _TEXT_OR_NULL, "stage": _TEXT_OR_NULL, "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL,
-            "message": _TEXT_OR_NULL, "records": _INT, "first_ms": _INT_OR_NULL, "last_ms": _INT_OR_NULL,
-        }), description="Why the `counted` newest letters of the topic failed, 500 at most."),
+            "message": _TEXT_OR_NULL, "messages": _INT, "records": _INT, "first_ms": _INT_OR_NULL, "last_ms": _INT_OR_NULL,
+        }), description="Why the `counted` newest letters failed, 500 at most; many alike messages are one reason."),
         "counted": _INT, "counted_all": {**_BOOLEAN, "description": "Whether the topic has no others."},
         "letters": _list(_LETTER, description="Newest first."),
         "before": {**_TEXT_OR_NULL, "description": "The parameter `before` of the next page; null: there is none."},
