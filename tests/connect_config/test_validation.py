@@ -135,6 +135,25 @@ class TestConnectors:
             f"Invalid value maybe for configuration {dlq}context.headers.enable: Expected value to be either true or false"
         ]
 
+    def test_what_no_topic_of_dead_letters_or_losses_can_have_is_refused(self, worker):
+        dlq, losses = "errors.deadletterqueue.topic.", "source.data.loss.topic"
+        source = {"name": "m", "connector.class": "KafkaSource", "source.bootstrap.servers": "b:1", "source.topic.whitelist": "t"}
+        bad = {dlq + "name": "d d!", dlq + "replication.factor": "0", losses: "..", losses + ".replication.factor": "-2"}
+        good = {dlq + "name": "d_.1", dlq + "replication.factor": "-1", losses: "", losses + ".replication.factor": "1"}
+        assert {key: errors_of(key, source | good, worker()) for key in good} == {key: [] for key in good}
+        factor = "Value must be -1, the default of the cluster, or at least 1"
+        assert {key: errors_of(key, source | bad, worker()) for key in bad} == {
+            dlq + "name": [
+                f"Invalid value d d! for configuration {dlq}name: Topic name is invalid: 'd d!' contains one or more characters "
+                "other than ASCII alphanumerics, '.', '_' and '-'"
+            ],
+            dlq + "replication.factor": [f"Invalid value 0 for configuration {dlq}replication.factor: {factor}"],
+            losses: [f"Invalid value .. for configuration {losses}: Topic name is invalid: '..' is not allowed"],
+            losses + ".replication.factor": [f"Invalid value -2 for configuration {losses}.replication.factor: {factor}"],
+        }
+        (error,) = errors_of(losses, source | {losses: "z" * 250}, worker())
+        assert error.endswith("is longer than the max allowed length 249")
+
     def test_overrides_of_the_client_that_makes_the_topic_of_dead_letters_are_looked_at(self, worker):
         refusing, props = worker(connector_client_config_override_policy="None"), WELL | {"admin.override.retries": "1"}
         assert errors_of("admin.override.retries", props, refusing) == []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.config import Config, Importance, Type, option
-from headrace.config.validators import Range, ValidString
+from headrace.config.validators import ValidString
+from headrace.connect_config.own_topics import REPLICATION_FACTOR, TOPIC_NAME
 
 _GROUP = "Lost records"
 
@@ -27,6 +28,7 @@ class DataLossConfig(Config):
         "source.data.loss.topic",
         Type.STRING,
         None,
+        validator=TOPIC_NAME,
         importance=Importance.LOW,
         group=_GROUP,
         doc="Of headrace: the topic of the worker's cluster that has a record of every loss; made with the first one. Not set: "
@@ -36,7 +38,7 @@ class DataLossConfig(Config):
         "source.data.loss.topic.replication.factor",
         Type.SHORT,
         -1,
-        validator=Range(-1),
+        validator=REPLICATION_FACTOR,
         importance=Importance.LOW,
         group=_GROUP,
         doc="Of headrace: replication factor for that topic, if it has to be made; -1: the broker's default.",

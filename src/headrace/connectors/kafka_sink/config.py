@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.config import Config, Importance, Type, Width, option
-from headrace.config.validators import Lambda, ValidString
+from headrace.config.validators import ValidString
+from headrace.connect_config.own_topics import REPLICATION_FACTOR
 from headrace.connectors.kafka_source.config import BOOTSTRAP_SERVERS
-from headrace.errors import ConfigError
 
 _TARGET, _TOPICS = "Target cluster", "Topics"
-
-
-def _check_factor(name: str, value: Any) -> None:
-    if value is not None and value != -1 and value < 1:
-        raise ConfigError.invalid(name, value, "Value must be -1, the default of the cluster, or at least 1")
 
 
 class KafkaSinkConfig(Config):
@@ -62,7 +55,7 @@ class KafkaSinkConfig(Config):
         "destination.topics.replication.factor",
         Type.SHORT,
         -1,
-        validator=Lambda(_check_factor, "-1 or at least 1"),
+        validator=REPLICATION_FACTOR,
         importance=Importance.LOW,
         doc="Replication factor of the topics that are made; -1: the default of the target cluster.",
         group=_TOPICS,

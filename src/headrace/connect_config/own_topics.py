@@ -1,0 +1,35 @@
+"""Rules for options of topics that only headrace makes for a connector: of losses, of a source's dead letters, of copies."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headrace.config.validators import Lambda
+from headrace.errors import ConfigError
+
+LONGEST_NAME = 249
+
+
+def _check_name(name: str, value: Any) -> None:
+    if not value:  # not set: the option's doc says what that means
+        return
+    why = ""
+    if value in (".", ".."):
+        why = f"'{value}' is not allowed"
+    elif len(value) > LONGEST_NAME:
+        why = f"the length of '{value}' is longer than the max allowed length {LONGEST_NAME}"
+    elif not re.fullmatch("[a-zA-Z0-9._-]+", value):
+        why = f"'{value}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    if why:
+        raise ConfigError.invalid(name, value, f"Topic name is invalid: {why}")
+
+
+def _check_replication_factor(name: str, value: Any) -> None:
+    if value is None or (value < 1 and value != -1):
+        raise ConfigError.invalid(name, value, "Value must be -1, the default of the cluster, or at least 1")
+
+
+TOPIC_NAME = Lambda(_check_name, "name of a topic")
+"""In the words of Kafka's `Topic.validate`; a name that is not set is allowed."""
+REPLICATION_FACTOR = Lambda(_check_replication_factor, "-1 or at least 1")
