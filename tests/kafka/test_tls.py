@@ -13,15 +13,18 @@ def test_without_a_tls_protocol_nothing_counts():
     assert tls_settings({"security.protocol": "SASL_PLAINTEXT", "ssl.truststore.location": "/x.jks"}) == {}
 
 
-def test_pem_files():
+def test_pem_files(tmp_path):
+    ca, me = tmp_path / "ca.pem", tmp_path / "me.pem"
+    for file in (ca, me):
+        file.write_bytes("Société\n-----BEGIN CERTIFICATE-----\n".encode("latin-1"))  # text between them may be of any encoding
     given = {
-        "ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca.pem", "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": "/me.pem", "ssl.key.password": "k",
+        "ssl.truststore.type": "PEM", "ssl.truststore.location": str(ca), "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(me), "ssl.key.password": "k",
     }  # fmt: skip
     assert tls_settings({**SSL, **given}) == {
-        "ssl.ca.location": "/ca.pem",
-        "ssl.certificate.location": "/me.pem",
-        "ssl.key.location": "/me.pem",
+        "ssl.ca.location": str(ca),
+        "ssl.certificate.location": str(me),
+        "ssl.key.location": str(me),
         "ssl.key.password": "k",
         "ssl.endpoint.identification.algorithm": "https",
     }
@@ -44,6 +47,16 @@ def test_cipher_suites_have_openssls_names_and_are_taken():
     assert tls_settings(given)["ssl.cipher.suites"] == "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305"
     clients.producer(given)
     assert "ssl.cipher.suites" not in tls_settings({**SSL, "ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"})
+
+
+def test_a_pem_file_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "der").write_bytes(b"\x30\x82\x01\x0a")
+    for store in ("truststore", "keystore"):
+        location = f"ssl.{store}.location"
+        for file, why in (("none", "No such file or directory"), ("der", "not PEM")):
+            with pytest.raises(ConfigError) as error:
+                clients.producer({**SSL, f"ssl.{store}.type": "PEM", location: str(tmp_path / file)})
+            assert error.value.message == f"{location}: {tmp_path / file} cannot be read ({why})."
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])

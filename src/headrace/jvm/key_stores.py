@@ -40,13 +40,13 @@ def store_pem(props: Mapping[str, str], store: Store) -> str | None:
     if not path:
         return None
     try:
-        if kind == "PEM":
-            return Path(path).read_text(encoding="utf-8")
-        with Path(path).open("rb"):
-            version = Path(path).stat()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not PEM"
-        raise ConfigError(f"ssl.{store}.location: {path} cannot be read ({why}).") from None
+        content, version = Path(path).read_bytes(), Path(path).stat()
+    except OSError as error:
+        raise ConfigError(f"ssl.{store}.location: {path} cannot be read ({error.strerror}).") from None
+    if kind == "PEM":
+        if b"-----BEGIN " not in content:
+            raise ConfigError(f"ssl.{store}.location: {path} cannot be read (not PEM).")
+        return content.decode("utf-8", "replace")  # between the certificates of a bundle there may be text in any encoding
     key_password = props.get("ssl.key.password", "") if store == "keystore" else ""
     passwords = (props.get(f"ssl.{store}.password", ""), key_password)
     return _read_by_java(store, kind, path, passwords, (version.st_mtime_ns, version.st_size))

@@ -29,11 +29,12 @@ def tls_settings(props: Mapping[str, str]) -> dict[str, str]:
 def _trust(props: Mapping[str, str]) -> dict[str, str]:
     if pem := props.get("ssl.truststore.certificates"):
         return {"ssl.ca.pem": pem}
-    if not location(props, "truststore"):
+    pem = store_pem(props, "truststore")  # also of type PEM: it says which file cannot be read, where OpenSSL does not
+    if pem is None:
         return {}
     if store_type(props, "truststore") == "PEM":
         return {"ssl.ca.location": location(props, "truststore")}
-    return {"ssl.ca.pem": store_pem(props, "truststore") or ""}
+    return {"ssl.ca.pem": pem}
 
 
 def _key(props: Mapping[str, str]) -> dict[str, str]:
@@ -41,12 +42,11 @@ def _key(props: Mapping[str, str]) -> dict[str, str]:
     secret = {"ssl.key.password": password} if password else {}
     if chain := props.get("ssl.keystore.certificate.chain"):
         return {"ssl.certificate.pem": chain, "ssl.key.pem": props.get("ssl.keystore.key", ""), **secret}
-    path = location(props, "keystore")
-    if not path:
+    path, pem = location(props, "keystore"), store_pem(props, "keystore")
+    if pem is None:
         return {}
     if store_type(props, "keystore") == "PEM":  # one file with key and chain: OpenSSL finds each in it
         return {"ssl.certificate.location": path, "ssl.key.location": path, **secret}
-    pem = store_pem(props, "keystore") or ""
     return {"ssl.certificate.pem": pem, "ssl.key.pem": pem}
 
 
