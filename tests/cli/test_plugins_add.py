@@ -1,18 +1,23 @@
-"""`headrace plugins add` of damaged archives."""
+"""`headrace plugins add` of files: damaged archives, and what cannot be added."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
+import pwd
 import random
 import tarfile
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
 from headrace.cli.plugins.add import add
-from headrace.errors import SetupError
+from headrace.errors import BadRequestError, SetupError
 
 CONTENT = {f"plugin/{name}.jar": random.Random(name).randbytes(3_000) for name in ("one", "two", "three")}
 
@@ -82,3 +87,66 @@ def test_the_checksum_of_a_gzip_is_compared(tmp_path: Path):
     archive.write_bytes(tar_gz()[:-8] + b"\0" * 8)
     with pytest.raises(SetupError, match=r"The archive sum.tar.gz is broken: CRC check failed"):
         add([str(archive)], tmp_path / "plugins")
+
+
+@pytest.fixture
+def jar(tmp_path: Path) -> Path:
+    """A whole archive."""
+    (tmp_path / "x.jar").write_bytes(zipped())
+    return tmp_path / "x.jar"
+
+
+@pytest.fixture
+def unreadable(jar: Path) -> Path:
+    """One that nobody may read."""
+    jar.chmod(0)
+    return jar
+
+
+@pytest.fixture
+def of_root() -> Iterator[Path]:
+    """A directory, readable for all, in which whoever runs the test may not write."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o555)
+        if root := os.geteuid() == 0:  # who may write anywhere
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield Path(directory)
+        finally:
+            if root:
+                os.seteuid(0)
+            Path(directory).chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../out", "/out", "..", ".", "a/"])
+def test_a_name_with_a_path_is_refused(tmp_path: Path, jar: Path, name: str):
+    with pytest.raises(typer.BadParameter, match="own name"):
+        add([str(jar)], tmp_path / "plugins", name)
+    assert list(tmp_path.iterdir()) == [jar]
+
+
+def test_two_archives_of_one_name_are_refused(tmp_path: Path, jar: Path):
+    other = tmp_path / "other" / "x.jar"
+    other.parent.mkdir()
+    other.write_bytes(zipped())
+    with pytest.raises(BadRequestError, match=r"Two of the archives are called x\.jar; nothing was added"):
+        add([str(jar), str(other)], tmp_path / "plugins")
+    assert list((tmp_path / "plugins").iterdir()) == []
+
+
+def test_a_path_that_is_a_file_is_said(tmp_path: Path, jar: Path):
+    path = tmp_path / "file"
+    path.touch()
+    with pytest.raises(SetupError, match=rf"The plugin cannot be added to {path}: .*File exists"):
+        add([str(jar)], path)
+
+
+@pytest.mark.parametrize("below", ["", "new/plugins"])
+def test_a_path_that_cannot_be_written_is_said(jar: Path, of_root: Path, below: str):
+    with pytest.raises(SetupError, match=rf"The plugin cannot be added to {of_root / below}: .*Permission denied"):
+        add([str(jar)], of_root / below)
+
+
+def test_an_archive_that_cannot_be_read_is_said(unreadable: Path, of_root: Path):
+    with tempfile.TemporaryDirectory() as path, pytest.raises(SetupError, match=f"added to {path}: .*Permission denied"):
+        add([str(unreadable)], Path(path))

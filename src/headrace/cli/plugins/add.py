@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -53,9 +53,23 @@ def add(
     """
     if sha256 is not None and len(what) > 1:
         raise typer.BadParameter("goes with one archive.", param_hint="'--sha256'")
+    if name is not None and (name in (".", "..") or Path(name).name != name):
+        raise typer.BadParameter("has to be a directory's own name, without others before it.", param_hint="'--name'")
+    try:
+        target = _added(what, path, name, sha256)
+    except OSError as error:  # of the directory, or of an archive that may not be read
+        raise SetupError(f"The plugin cannot be added to {path}: {error}.") from error
+    typer.echo(f"added {target}")
+
+
+def _added(what: Sequence[str], path: Path, name: str | None, sha256: str | None) -> Path:
+    """Put the archives into a directory of their own; returns it. Raises OSError where files cannot be read or written."""
     path.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path, prefix=".adding-") as scratch, progress("fetching the plugin") as report:
         archives = [_archive(text, Path(scratch), report) for text in what]
+        names = [archive.name for archive in archives]
+        if len(set(names)) < len(names):  # one would be in place of the other
+            raise BadRequestError(f"Two of the archives are called {max(names, key=names.count)}; nothing was added.")
         for archive in archives:
             digest = hashlib.sha256(archive.read_bytes()).hexdigest()
             if sha256 is not None and digest != sha256.lower():
@@ -69,7 +83,7 @@ def add(
         for archive in archives:
             _unpack(archive, unpacked)
         unpacked.rename(target)
-    typer.echo(f"added {target}")
+    return target
 
 
 def _archive(text: str, scratch: Path, report: Callable[[str], None]) -> Path:
