@@ -69,7 +69,7 @@ def test_where_resets_are_disabled_topics_stay_until_the_connector_is_deleted(st
 
 def test_where_tracking_is_disabled_nothing_is_answered_and_deletion_removes_nothing(stopped: Make) -> None:
     herder, stores = stopped("topic.tracking.enable")
-    for asked in (herder.active_topics, herder.reset_active_topics):
+    for asked in (herder.active_topics, herder.topics_in_use, herder.reset_active_topics):
         with pytest.raises(RestError, match=r"^Topic tracking is disabled.$") as refused:
             asked("c")
         assert refused.value.status == 403

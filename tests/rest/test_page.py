@@ -507,8 +507,17 @@ def test_what_has_no_topics_is_named_beside_the_graph(page: Page, herder: Memory
     herder.topics["c"] = {"t"}
     graph = page.get("/ui/graph").text
     drawn, _, beside = graph.partition("Without topics so far")
+    assert "Topic tracking is disabled" not in drawn
     assert "connector c," in drawn and "lonely" not in drawn and ">lonely<" in beside
     assert "connector lonely," in page.get("/ui/graph?connector=lonely").text
+
+
+def test_where_topics_are_not_tracked_it_is_not_said_that_there_are_none(serve: Callable[..., Client], herder: MemoryHerder):
+    herder.create("untracked", {**CONFIG, "name": "untracked"})
+    page, sentence = Page(serve({"topic.tracking.enable": "false"})), "Topic tracking is disabled"
+    live = page.get("/ui/connector/live?name=untracked").text
+    assert sentence in live and "None since" not in live
+    assert sentence in page.get("/ui/graph").text
 
 
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):

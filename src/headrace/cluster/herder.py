@@ -335,11 +335,10 @@ class Herder:
         return self._stores.status.topics_since(name) if self.config.topic_tracking_enable else {}
 
     def topics_in_use(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """The connector's topics with their settings, and a source's drift from its rules. Raises NotFoundError, KafkaFailure."""
+        """The topics, settings, and a source's drift. Raises NotFoundError, KafkaFailure, RestError 403 if tracking is off."""
         with concealed():
-            config = self._resolved(name)
-            is_source = connector_type(config) == "source"
-            return topics_in_use(name, config, self._stores.status.topics(name), self.config, has_rules=is_source)
+            topics, config = self.active_topics(name), self._resolved(name)
+            return topics_in_use(name, config, topics, self.config, has_rules=connector_type(config) == "source")
 
     def reset_active_topics(self, name: str) -> None:
         """Remove the active topics. Raises RestError 403 if tracking, or resetting, is off."""
