@@ -32,6 +32,32 @@ def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
     assert ALL.reached(["topic:none"]) == Lineage([], [])
 
 
+def test_what_one_topic_of_a_mirror_reaches_is_its_copy_and_not_those_of_the_others():
+    mirror = {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "eu",
+              "source.cluster.bootstrap.servers": "eu:9092"}  # fmt: skip
+    read = [{"cluster": "eu", "topic": name, "partition": 0} for name in ("a", "b")]
+    graph = joined([
+        graph_of(connector("mirror"), "source", mirror, {"eu.a": 1, "eu.b": 1, "odd": 1}, read),
+        graph_of(connector("rows"), "sink", {"file": "/rows"}, {"eu.a": 1}),
+        graph_of(connector("both"), "sink", {"file": "/both"}, {"eu.a": 1, "eu.b": 1}),
+    ])  # fmt: skip
+
+    def reached(*ids: str) -> set[str]:
+        return {node.name for node in graph.reached(ids).nodes}
+
+    # Of which topics `odd` is made is not known.
+    assert reached("topic:eu:9092/a") == {"a", "mirror", "eu.a", "odd", "rows", "/rows", "both", "/both"}
+    assert reached("topic:eu:9092/b") == {"b", "mirror", "eu.b", "odd", "both", "/both"}
+    assert reached("topic:eu.b") == {"b", "mirror", "eu.b", "both", "/both"}
+    assert reached("topic:odd") == {"a", "b", "mirror", "odd"}
+    assert reached("external:/rows") == {"a", "mirror", "eu.a", "rows", "/rows"}
+    assert graph.reached(["connector:mirror"]) == graph.reached(["topic:eu:9092/a", "topic:eu:9092/b"])
+    assert graph.reached(["connector:mirror"]).nodes == graph.nodes
+    assert flows(graph.reached(["external:/both"])) == flows(graph) - {
+        ("topic:eu.a", "connector:rows"), ("connector:rows", "external:/rows"), ("connector:mirror", "topic:odd"),
+    }  # fmt: skip
+
+
 def test_it_is_drawn_for_other_tools_with_any_name():
     strange = joined([graph_of(connector('a"]<b>\n'), "source", {"file": "f"}, {'t"': 1})]).body()
     assert '"connector:a\\"]<b> " -> "topic:t\\"";' in as_dot(strange)

@@ -119,7 +119,8 @@ def of_connector(
         origins, outside = _sources(connector.name, cls, config, here, partitions, clusters)
         edges = [LineageEdge(node.id, connector.id) for node in outside]
         sources_of = {here[topic].id: [node.id] for topic, node in origins.items()}
-    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *links])]), sources_of)
+    by_step = {(connector.id, target): sources for target, sources in sources_of.items()}
+    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *links], by_step)]), sources_of)
 
 
 def _class(config: Config) -> type[Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headrace.runtime.states import FAILED
@@ -11,6 +11,9 @@ from headrace.runtime.states import FAILED
 CONNECTOR, TOPIC, EXTERNAL, APPLICATION, UNKNOWN = "connector", "topic", "external", "application", "unknown"
 FAILURES = (FAILED, "ERROR", "PENDING_ERROR")
 """The states of a connector, and of a streams application, that has failed."""
+
+Step = tuple[str, str]
+"""From one node to another, by their ids."""
 
 
 @dataclass(frozen=True)
@@ -45,31 +48,60 @@ class Lineage:
 
     nodes: Sequence[LineageNode]
     edges: Sequence[LineageEdge]
+    made_of: Mapping[Step, Sequence[str]] = field(default_factory=dict)
+    """By the step from a connector to what it writes: of what that it reads this is made, by ids; missing: not known."""
 
     def reached(self, ids: Iterable[str]) -> Lineage:
-        """What these nodes reach, with the current and against it; nothing where none of them exists."""
+        """What these nodes reach, with the current and against it; nothing where none of them exists.
+
+        What a connector reads reaches of what it writes that which is made of it, and that of which it is not known.
+        """
         start = {node.id for node in self.nodes} & set(ids)
-        down = _closure(start, [(edge.source, edge.target) for edge in self.edges])
-        up = _closure(start, [(edge.target, edge.source) for edge in self.edges])
-        inside = [edge for edge in self.edges if {edge.source, edge.target} <= down or {edge.source, edge.target} <= up]
-        return Lineage([node for node in self.nodes if node.id in down | up], inside)
+        steps = [(edge.source, edge.target) for edge in self.edges]
+        down = _taken(start, steps, self._ways_down(steps))
+        ways_up = {(target, via): sources for (via, target), sources in self.made_of.items()}
+        up = _taken(start, [(target, source) for source, target in steps], ways_up)
+        taken = down | {(source, target) for target, source in up}
+        inside = start.union(*taken)
+        edges = [edge for edge in self.edges if (edge.source, edge.target) in taken]
+        return Lineage([node for node in self.nodes if node.id in inside], edges)
+
+    def _ways_down(self, steps: Iterable[Step]) -> dict[Step, list[str]]:
+        """The `ways` of steps to the connectors in `made_of`."""
+        not_known: dict[str, list[str]] = {via: [] for via, _ in self.made_of}
+        for via, target in steps:
+            if via in not_known and (via, target) not in self.made_of:
+                not_known[via].append(target)
+        ways = {(source, via): list(not_known[via]) for source, via in steps if via in not_known}
+        for (via, target), sources in self.made_of.items():
+            for source in sources:
+                ways[source, via].append(target)
+        return ways
 
     def body(self) -> dict[str, Any]:
         """The answer of `GET /headrace/lineage`."""
         return {"nodes": [asdict(node) for node in self.nodes], "edges": [asdict(edge) for edge in self.edges]}
 
 
-def _closure(start: set[str], steps: Sequence[tuple[str, str]]) -> set[str]:
+def _taken(start: set[str], steps: Iterable[Step], ways: Mapping[Step, Iterable[str]]) -> set[Step]:
+    """The steps that are taken from these nodes on. ways: to which nodes alone a step leads on; missing: to all that follow."""
     following: dict[str, list[str]] = {}
     for here, there in steps:
         following.setdefault(here, []).append(there)
-    reached, waiting = set(start), list(start)
+    taken = {(here, there) for here in start for there in following.get(here, ())}
+    waiting, left_for_all = list(taken), set(start)
     while waiting:
-        for there in following.get(waiting.pop(), ()):
-            if there not in reached:
-                reached.add(there)
-                waiting.append(there)
-    return reached
+        step = waiting.pop()
+        here, only = step[1], ways.get(step)
+        if only is None and here in left_for_all:
+            continue
+        if only is None:
+            only = following.get(here, ())
+            left_for_all.add(here)
+        new = {(here, there) for there in only} - taken
+        taken |= new
+        waiting += new
+    return taken
 
 
 def topic_node(name: str, place: str | None) -> LineageNode:
@@ -80,11 +112,13 @@ def topic_node(name: str, place: str | None) -> LineageNode:
 def joined(parts: Iterable[Lineage]) -> Lineage:
     """Several as one."""
     nodes: dict[str, LineageNode] = {}
-    edges: dict[tuple[str, str], LineageEdge] = {}
+    edges: dict[Step, LineageEdge] = {}
+    made_of: dict[Step, Sequence[str]] = {}
     for part in parts:
+        made_of |= part.made_of
         nodes |= {node.id: node for node in part.nodes if node.schemas or node.id not in nodes}
         edges |= {(edge.source, edge.target): edge for edge in part.edges}
-    return Lineage([nodes[key] for key in sorted(nodes)], [edges[key] for key in sorted(edges)])
+    return Lineage([nodes[key] for key in sorted(nodes)], [edges[key] for key in sorted(edges)], made_of)
 
 
 def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage:
