@@ -133,6 +133,24 @@ def test_the_records_of_a_run_are_counted_where_all_of_its_tasks_are() -> None:
     assert counted(5) == 5
 
 
+@pytest.mark.parametrize(
+    ("config", "records"),
+    [
+        ({"connector.class": "MirrorSourceConnector", "source.cluster.alias": "eu", "topics": "orders"}, 3),
+        ({"connector.class": "FileStreamSink", "topics.regex": "or.*", "file": "/out"}, None),
+    ],
+)
+def test_records_are_told_of_sources_alone_whichever_topics_a_connector_names(config: dict[str, str], records: int | None) -> None:
+    herder = MemoryHerder()
+    herder.create("c", dict(config))
+    herder.topics["c"] = {"eu.orders"}
+    jobs = ConnectorJobs(herder, "kafka:9092")  # type: ignore[arg-type]
+    list(jobs.states())
+    herder.metrics.task("c", 0, "source").record(Batch(read=3, written=3, took_ms=1))
+    list(jobs.states())
+    assert jobs.lineage("c").written == records
+
+
 def test_of_a_connector_that_does_not_declare_its_datasets_no_origin_is_said(tmp_path: Path):
     file, herder = tmp_path / "events.json", MemoryHerder()
     herder.create("some", {"connector.class": "org.example.Some"})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.cluster.herder import Herder
+from headrace.cluster.rest_bodies import connector_type
 from headrace.connect_config.cluster_names import ClusterNames
 from headrace.rest.column_lineage import column_rows
 from headrace.rest.connector_lineage import Config, config_of, lineage_of_connector
@@ -51,7 +52,7 @@ def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterName
     made_of: dict[Dataset, Sequence[Dataset] | None] = dict.fromkeys(targets)
     made_of |= {_dataset(nodes[target], servers): [_dataset(nodes[source], servers) for source in sources]
                 for target, sources in lineage.made_of.items()}  # fmt: skip
-    counted = written if len(targets) == 1 and config.get("topics") is None else None
+    counted = written if len(targets) == 1 and connector_type(config) == "source" else None
     schemas = schemas_of(lineage.graph, servers)
     return JobLineage(
         CONNECTOR, _description(name, config, lineage.graph), sources, made_of, schemas, column_rows(config), counted
