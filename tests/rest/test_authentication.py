@@ -32,8 +32,8 @@ def basic(credentials: str | None) -> dict[str, str]:
 
 def caller(call: Client) -> As:
     """Sends a request as `user:password`, None being nobody."""
-    return lambda who, method, path, body=None: call(
-        method, path, body, {**basic(who), **({} if body is None else {"Content-Type": "application/json"})}
+    return lambda who, method, path, body=None, accept="*/*": call(
+        method, path, body, {"Accept": accept, **basic(who), **({} if body is None else {"Content-Type": "application/json"})}
     )
 
 
@@ -252,6 +252,9 @@ def test_kafkas_extension_refuses_in_kafkas_words(kafkas: Callable[[str], As]) -
         answer = ask(who, "GET", "/connectors")
         assert (answer.status, answer.text) == (401, "User cannot access the resource.")
         assert "www-authenticate" not in answer.headers
+    for path, accept, prompts in (("/", "text/html", True), ("/ui", "*/*", True), ("/", "*/*", False)):
+        answer = ask(STRANGER, "GET", path, accept=accept)
+        assert (answer.status, "www-authenticate" in answer.headers) == (401, prompts)
     assert ask("rita:atir", "POST", "/connectors", {"name": "c", "config": CONFIG}).status == 201
     assert ask(STRANGER, "PUT", "/connectors/c/fence").status == 400  # of a worker that did not sign it
     assert ask(STRANGER, "GET", "/health").status == 200

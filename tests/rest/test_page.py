@@ -210,8 +210,10 @@ def test_an_origin_that_is_allowed_may(serve: Callable[..., Client]):
 
 
 def test_a_browser_is_led_from_the_root_and_clients_are_not(call: Client):
-    led = call("GET", "/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
-    assert (led.status, led.headers["location"]) == (303, "/ui")
+    for accept in ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"):
+        led = call("GET", "/", headers={"Accept": accept})
+        assert (led.status, led.headers["location"]) == (303, "/ui")
+    assert call("GET", "/connectors", headers={"Accept": "text/html"}).status == 406
     assert call("GET", "/", headers={"Accept": "*/*"}).json["version"]
 
 
@@ -219,6 +221,7 @@ def test_the_page_can_be_switched_off(serve: Callable[..., Client]):
     client = serve({"rest.page.enable": "false"})
     assert client("GET", "/ui").status == 404
     assert client("GET", "/", headers={"Accept": "text/html,*/*"}).status == 200
+    assert client("GET", "/", headers={"Accept": "text/html"}).status == 406
     assert client("PUT", "/connectors/c/pause", headers={"Origin": "http://evil.example"}).status == 202
 
 

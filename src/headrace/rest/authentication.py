@@ -16,7 +16,7 @@ from headrace.rest.access import CHALLENGE, Access
 from headrace.rest.caller import Caller, set_caller
 from headrace.rest.period_limit import PeriodLimit
 from headrace.rest.roles import needed, open_to_all
-from headrace.rest.same_origin import of_page
+from headrace.rest.same_origin import led_to_page, of_page
 
 _AT_ONCE = 2  # concurrent password checks: each takes 16 MiB and a core
 _LOGGED, _MINUTE_S = 20, 60.0
@@ -45,7 +45,7 @@ class Authentication:
             why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
             self._log_denial(why, name, scope)
             refusal = self._access.refuse()
-            if of_page(scope["path"]):  # else a browser would not prompt for a password
+            if of_page(scope["path"]) or led_to_page(scope):  # else a browser would not prompt for a password
                 refusal.headers["WWW-Authenticate"] = CHALLENGE
             return await refusal(scope, receive, send)
         if role < needed_role:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.rest import responses
 from headrace.rest.media_types import JSON, MediaType, MediaTypeError, acceptable, content_type
-from headrace.rest.same_origin import of_page
+from headrace.rest.same_origin import led_to_page, of_page
 from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
@@ -90,7 +90,7 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
         return None
     if sent and not _is_json(sent[0], headers) and scope["path"] not in _ANY_REQUEST_TYPE:
         return responses.http_error(415)
-    if scope["path"] in _TEXT_RESPONSES or any(each.includes(JSON) for each in _accepted(headers)):
+    if scope["path"] in _TEXT_RESPONSES or led_to_page(scope) or any(each.includes(JSON) for each in _accepted(headers)):
         return None
     return responses.http_error(406)
 
@@ -117,7 +117,7 @@ def _options(allow: dict[str, str], accepted: tuple[MediaType, ...]) -> Response
 
 def _typed(scope: Scope, send: Send) -> Send:
     """Give JSON answers the parameters of the type that the client prefers."""
-    if of_page(scope["path"]) or scope["path"] in _TEXT_RESPONSES:
+    if of_page(scope["path"]) or scope["path"] in _TEXT_RESPONSES or led_to_page(scope):
         return send
     best = next(each for each in _accepted(Headers(scope=scope)) if each.includes(JSON))
     if best.wildcards or best.of_answer() == JSON:

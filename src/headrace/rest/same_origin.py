@@ -24,6 +24,12 @@ def of_page(path: str) -> bool:
     return path == PAGE or path.startswith(PAGE + "/")
 
 
+def led_to_page(scope: Scope) -> bool:
+    """Whether a request is a browser's for `/`, from where it is led to the page if the worker has one."""
+    has_page = scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and getattr(scope["app"].state, "has_page", False)
+    return has_page and "text/html" in Headers(scope=scope).get("accept", "")
+
+
 class SameOrigin:
     """Answers 403 to a change from elsewhere; of the page's own changes it wants proof that they are from the page."""
 

@@ -9,7 +9,7 @@ from headrace import KAFKA_VERSION, __version__
 from headrace.cluster.herder import Herder
 from headrace.rest import responses
 from headrace.rest.resource import Resource
-from headrace.rest.same_origin import PAGE
+from headrace.rest.same_origin import PAGE, led_to_page
 
 resource = Resource("root", early=True)
 
@@ -17,7 +17,7 @@ resource = Resource("root", early=True)
 @resource.get("/", gives={200: "ServerInfo"})
 def server_info(herder: Herder, request: Request) -> Response:
     """The version of the interface, of headrace (as `commit`), and the id of the Kafka cluster; a browser is led to the page."""
-    if getattr(request.app.state, "has_page", False) and "text/html" in request.headers.get("accept", ""):
+    if led_to_page(request.scope):
         return RedirectResponse(PAGE, 303)
     body = {"version": KAFKA_VERSION, "commit": f"headrace-{__version__}", "kafka_cluster_id": herder.cluster_id}
     return responses.ok(body)
