@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headrace.cli.app import app
 from headrace.cli.connectors import tables
+from headrace.errors import NotFoundError
 from tests.support import wait_until
 
 
@@ -31,6 +32,19 @@ def test_what_became_of_a_connector_and_who_changed_it(cli: Callable[..., Any], 
     assert [entry["path"] for entry in json.loads(told.stdout)["entries"]] == ["/connectors"]
     shown = CliRunner().invoke(app, ["audit"], env={"HEADRACE_URL": url, "COLUMNS": "160"}).stdout
     assert "POST /connectors" in shown and "127.0.0.1" in shown
+
+
+def test_a_name_that_is_not_known_is_no_connector_without_data(cli: Callable[..., Any], put: Callable[..., Path], url: str):
+    cli("create", str(put("a", {"file": ""})))  # of no file, so that nothing flows
+
+    def lineage(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["lineage", *arguments], env={"HEADRACE_URL": url})
+
+    for arguments in (["--connector", "typo"], ["--topic", "typo"], ["--application", "typo", "--dot"]):
+        error = lineage(*arguments).exception
+        assert (type(error), str(error)) == (NotFoundError, "Nothing of this name is known.")
+    assert lineage("--connector", "typo", "--json").exit_code == 0
+    assert lineage("--connector", "a").stdout == lineage().stdout == "No data has flowed through a connector yet.\n"
 
 
 def test_the_workers_of_the_group_with_what_each_does(url: str):

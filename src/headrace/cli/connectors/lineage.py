@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.connectors import options, tables
+from headrace.errors import NotFoundError
 
 
 def lineage(
@@ -30,6 +31,8 @@ def lineage(
         typer.echo(response.text)
         return
     options.say_not_reached(response.object, "Streams applications that report to them, and schemas used there, are missing.")
+    if (connector or topic or application) and not response.object["nodes"]:
+        raise NotFoundError("Nothing of this name is known.")
     if dot or mermaid:
         from headrace.rest.lineage import as_dot, as_mermaid  # here, so that `--help` does not wait for it
 
