@@ -124,6 +124,17 @@ def test_offsets_that_are_none_are_refused_in_a_sentence(page: Page, text: str):
     assert (answer.status, "log has the cause" in answer.text) == (400, False)
 
 
+@pytest.mark.parametrize("rest", ['"ofset": {"position": 5}', '"offset": null, "ofset": {}', ""])
+@pytest.mark.parametrize("step", ["review", "apply"])
+def test_a_misspelt_offset_is_no_reset(page: Page, herder: MemoryHerder, step: str, rest: str):
+    herder.stop("c")
+    herder.changes["c"] = [({"filename": "x"}, {"position": 3})]
+    entry = '{"partition": {"filename": "x"}' + (f", {rest}" if rest else "") + "}"
+    answer = page.post(f"/ui/connector/offsets/{step}", name="c", offsets=f"[{entry}]")
+    assert (answer.status, 'Offsets are a list of {"partition": {…}, "offset": {…}}.' in unescape(answer.text)) == (400, True)
+    assert herder.changes["c"] == [({"filename": "x"}, {"position": 3})]
+
+
 def test_half_a_surrogate_pair_is_what_java_would_store(page: Page):
     edited = '{"connector.class": "FileStreamSource", "topic": "\\ud800"}'
     reviewed = page.post("/ui/edit/review", name="c", mode="json", json=edited, base=base_of(page))

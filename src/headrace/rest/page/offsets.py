@@ -107,7 +107,8 @@ def _parsed(text: str) -> Offsets:
         entries = body.plain(typed_json(text, "This"))
     except ConnectError as error:
         raise BadRequestError(error.message) from None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "partition" in entry for entry in entries):
+    # without exactly these two a misspelt "offset" would be taken for a reset
+    if not isinstance(entries, list) or not all(isinstance(e, dict) and e.keys() == {"partition", "offset"} for e in entries):
         raise BadRequestError('Offsets are a list of {"partition": {…}, "offset": {…}}.')
     return entries
 
