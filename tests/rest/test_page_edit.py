@@ -81,8 +81,13 @@ def test_json_keeps_a_null_and_may_remove_it(page: Page, herder: MemoryHerder):
     edited = {**CONFIG, "producer.override.sasl.jaas.config": HIDDEN, "topic": "u"}
     assert page.post("/ui/edit/apply", **draft({**edited, "not.set": None}, base=base_of(page))).status == 200
     assert herder.configs["c"] == {**CONFIG, "topic": "u", "not.set": None}
+    reviewed = page.post("/ui/edit/review", **draft(edited, base=base_of(page))).text
+    assert '>not.set</th><td><del>null</del></td><td><span class="dim">not set</span>' in reviewed
+    assert ">Apply</button>" in reviewed
     assert page.post("/ui/edit/apply", **draft(edited, base=base_of(page))).status == 200
     assert "not.set" not in herder.configs["c"]
+    unchanged = page.post("/ui/edit/review", **draft(edited, base=base_of(page))).text
+    assert "There are no changes." in unchanged and ">Apply</button>" not in unchanged
 
 
 def test_a_changed_url_whose_login_is_hidden_is_refused(page: Page, herder: MemoryHerder):

@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from headrace.config.diff import compare
+from headrace.config.diff import ChangedSetting, compare
 from headrace.config.secrets import Secrets, put_back, without_logins
 from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, NotFoundError, RestError
@@ -133,6 +133,9 @@ def review(call: Call) -> Response:
     desired = _restored(call, draft)
     secrets = call.secrets(running or {}, desired)
     diff = compare(draft.name, running, desired).masked(secrets)
+    # compared as if they were not there; while they are, a worker takes no other change
+    nulls = (ChangedSetting(key, "null", None) for key, value in (running or {}).items() if value is None and key not in desired)
+    diff = replace(diff, settings=(*diff.settings, *nulls))
     return call.page("edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False))
 
 
