@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from headrace.cli.broker import DataOption, PortOption
 from headrace.cli.progress import progress
 from headrace.cli.settings import setting
-from headrace.cli.worker import say_ready_with_page
+from headrace.cli.worker import say_ready, say_ready_with_page
 
 _WORKER = {
     "group.id": "headrace-dev",
@@ -50,6 +51,18 @@ def dev(
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
         logs.configure()
         listeners = {"bootstrap.servers": kafka.bootstrap, "listeners": f"http://127.0.0.1:{rest_port}"}
-        run_distributed(_WORKER | listeners | more, ready=say_ready_with_page)
+        properties = _WORKER | listeners | more
+        run_distributed(properties, ready=ready_of(properties))
     finally:
         kafka.stop()
+
+
+def ready_of(properties: Mapping[str, str]) -> Callable[[str], None]:
+    """What prints the addresses of a worker with these properties: that of the page only where it has one."""
+
+    def ready(url: str) -> None:
+        from headrace.runtime.distributed_config import DistributedConfig  # here, so that `--help` does not wait for it
+
+        (say_ready_with_page if DistributedConfig(properties).rest_page_enable else say_ready)(url)
+
+    return ready
