@@ -72,3 +72,16 @@ def test_a_reader_may_not_replay_and_a_refusal_is_in_the_audit(
     assert [ask(user, "preview") for user in ("rita", "olaf", "anna")] == [403, 403, 400]
     entries = [(one["user"], one["status"], one.get("detail")) for one in herder.audit.last(9)]
     assert entries == [("rita", 403, None), ("olaf", 400, "letters: 0-1")]  # a body that is refused is not read
+
+
+def test_an_audit_by_connector_has_the_replays_of_its_letters(call: Client, herder: MemoryHerder):
+    for name, topic in (("a/b", "letters"), ("c", "letters"), ("d", "others")):
+        herder.create(name, {**CONFIG, "errors.deadletterqueue.topic.name": topic})
+    call("POST", f"{PATH}/replay", {"letters": ["0-1"], "connector": "a/b"})
+    call("POST", f"{PATH}/replay", {"letters": ["0-2"]})
+
+    def details(connector: str) -> list[str]:
+        return [entry["detail"] for entry in call("GET", f"/headrace/audit?connector={connector}").json["entries"]]
+
+    assert details("a/b") == ["letters: 0-1", "letters: 0-2"]
+    assert (details("c"), details("d")) == (["letters: 0-2"], [])

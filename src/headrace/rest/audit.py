@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.cluster.event_log import is_of_stranger
 from headrace.cluster.herder import Herder
+from headrace.dead_letters.letter import topic_of
 from headrace.errors import ConnectError, HeadraceError
 from headrace.rest import body
 from headrace.rest.caller import caller_of
@@ -83,8 +84,16 @@ class Audit:
         content = _object(taken)
         body_name, detail = asked_for(content, before, whole=whole)
         several = list(map(str, names)) if isinstance(names := content.get("connectors"), list) else None
-        about = {"connector": name or body_name, "detail": detail, "connectors": several or None}
+        name = name or body_name
+        about = {"connector": name, "detail": detail, "connectors": several or (None if name else self._using(event["path"]))}
         self._herder.audit.add(**event, **about, worker_id=self._herder.worker_id)
+
+    def _using(self, path: str) -> list[str] | None:
+        """The connectors whose dead letter topic a path names; None without any."""
+        segments = path.split("/")[1:]
+        if segments[:2] != ["headrace", "dead-letters"] or len(segments) < 3:
+            return None
+        return [name for name in self._herder.connectors() if topic_of(self._config(name)) == segments[2]] or None
 
     def _add_count(self) -> None:
         """Remember how many requests of strangers were not, once their minute is over."""
@@ -142,11 +151,15 @@ def asked_for(content: Mapping[str, Any], before: Mapping[str, Any], *, whole: b
         return None, f"{content.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
     if isinstance(letters := content.get("letters"), list):
         how = "dry run, " if content.get("dry_run") else "again, " if content.get("again") else ""
-        return None, f"{how}letters: {', '.join(map(str, letters))}"[:_LONGEST]
-    name = content["name"] if isinstance(content.get("name"), str) else None
+        return _text(content, "connector"), f"{how}letters: {', '.join(map(str, letters))}"[:_LONGEST]
+    name = _text(content, "name")
     keys = content.keys() | (before.keys() if whole and content else ())
     changed = sorted(key for key in keys if content.get(key) != before.get(key)) if before else []
     return name, ("settings: " + ", ".join(changed))[:_LONGEST] if changed else None
+
+
+def _text(content: Mapping[str, Any], field: str) -> str | None:
+    return content[field] if isinstance(content.get(field), str) else None
 
 
 def _event(scope: Scope, status: int, failure: bytes) -> dict[str, Any]:
