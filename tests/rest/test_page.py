@@ -652,7 +652,12 @@ def test_all_at_a_glance_over_rest(thousand: Client):
     found = thousand("GET", "/headrace/overview?state=FAILED&sort=-name&page=2").json
     assert (found["matching"], found["pages"], found["connectors"][0]["name"]) == (100, 2, "c0490")
     assert found["counts"]["failed_connectors"] == 100 and found["states"] == {"FAILED": 100, "RUNNING": 900}
-    assert thousand("GET", "/headrace/overview?sort=colour").status == 400
+    for query in ("sort=colour", "state=FAILD", "type=foo"):
+        refused = thousand("GET", f"/headrace/overview?{query}")
+        name, _, value = query.partition("=")
+        assert (refused.status, f"'{name}' is '{value}'; it has to be one of " in refused.message) == (400, True)
+    for query, matching in (("state=failed", 100), ("state=PAUSED", 0), ("type=source", 1000), ("type=unknown", 0)):
+        assert thousand("GET", f"/headrace/overview?{query}").json["matching"] == matching
     assert thousand("GET", "/headrace/overview?q=C0999").json["matching"] == 1
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-STATES = ("UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING")
+KINDS, STATES = ("source", "sink", "unknown"), ("UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING")
 STREAMS_STATES = ("CREATED", "REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING", "PENDING_ERROR", "ERROR")
 LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
@@ -62,7 +62,7 @@ _OWN_TASK = {
     "waiting_for": {**_TEXT, "description": "Why schemas cannot be asked for; the records that need them wait."},
 }  # fmt: skip
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
-_KIND = _one_of(("source", "sink", "unknown"))
+_KIND = _one_of(KINDS)
 _VERSION = _object({"class": _TEXT, "type": _TEXT}, {"version": _TEXT})
 _BYTES: Schema = {
     "description": "The text of the bytes, or them in base64, or null for none.",

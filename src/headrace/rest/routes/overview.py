@@ -15,6 +15,7 @@ from headrace.rest.cluster_figures import POINTS, connector_figures_body, figure
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
 from headrace.rest.resource import Resource, whole_parameter
+from headrace.rest.schemas import KINDS, STATES
 from headrace.runtime.metrics.figures import SAMPLES
 
 
@@ -37,6 +38,10 @@ def resource(overview: Overview, worker_client: WorkerClient) -> Resource:
         """
         if sort.removeprefix("-") not in ("", *SORTS):
             raise BadRequestError(f"'sort' is '{sort}'; it has to be one of {', '.join(SORTS)}, with a minus to turn it round.")
+        if state and state.upper() not in STATES:
+            raise BadRequestError(f"'state' is '{state}'; it has to be one of {', '.join(STATES)}.")
+        if kind not in ("", *KINDS):
+            raise BadRequestError(f"'type' is '{kind}'; it has to be one of {', '.join(KINDS)}.")
         query = OverviewQuery(q, state, kind, sort, whole_parameter("page", page, 1))
         return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
