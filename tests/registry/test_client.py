@@ -288,6 +288,9 @@ def test_what_is_no_registry_is_named() -> None:
     ({"basic_auth_credentials_source": "OTHER"}, "it has to be URL, USER_INFO or SASL_INHERIT"),
     ({"bearer_auth_credentials_source": "STATIC_TOKEN"}, "bearer.auth.token is missing"),
     ({"bearer_auth_credentials_source": "OAUTHBEARER"}, "OAUTHBEARER needs"),
+    ({"proxy_host": "http://p", "proxy_port": "8080"}, "value http://p for configuration proxy.host: it has to be a host"),
+    ({"proxy_host": "p:1", "proxy_port": "8080"}, "Invalid value p:1 for configuration proxy.host: it has to be a host"),
+    ({"proxy_host": "p", "proxy_port": "70000"}, "proxy.port: Value must be no more than 65535"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(props: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigError, match=why):

@@ -72,6 +72,8 @@ def test_requests_go_through_a_proxy(registry: SchemaRegistry) -> None:
     registry_client = client("http://nowhere.invalid", proxy_host="127.0.0.1", proxy_port=port)
     assert registry_client.register("s", TEXT) == 1
     assert registry.requests == ["POST /subjects/s/versions"]
+    with pytest.raises(RegistryUnavailableError, match=r"\(http://nowhere.invalid; through the proxy http://127.0.0.1:1\)"):
+        client("http://nowhere.invalid", proxy_host="127.0.0.1", proxy_port="1", max_retries="0").register("s", TEXT)
 
 
 def test_a_request_is_tried_again_as_often_as_is_said(server: Recorded, pauses: list[float]) -> None:

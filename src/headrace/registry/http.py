@@ -34,6 +34,8 @@ class RegistryHttp:
     def __init__(self, settings: RegistrySettings) -> None:
         """Raises ConfigError for TLS settings that cannot be used."""
         self._settings, self._first = settings, 0
+        through = f"; through the proxy {settings.proxy}" if settings.proxy else ""
+        self._where = ", ".join(settings.urls) + through  # for messages
         self._client = self._new_client({"Accept": _MEDIA_TYPE, **dict(settings.headers)}, settings.urls)
         token = settings.token
         self._token = None if token is None else BearerToken(token, self._new_client({}, (token.url,)))
@@ -57,9 +59,7 @@ class RegistryHttp:
         Raises RegistryError if the registry refuses the request, InvalidResponseError if what answers is no registry,
         RegistryUnavailableError if no server answers within the limits of the caller (`headrace.registry.request_wait`).
         """
-        return wait_for_response(
-            lambda until: self._request_with_retries(method, path, body, query, until), ", ".join(self._settings.urls)
-        )
+        return wait_for_response(lambda until: self._request_with_retries(method, path, body, query, until), self._where)
 
     def _request_with_retries(self, method: str, path: str, body: object, query: dict[str, str], until: float) -> Any:
         why = ""
@@ -86,8 +86,7 @@ class RegistryHttp:
             if len(problems) == len(self._settings.urls):
                 raise problems[0]
             log.debug("schema-registry.unavailable", cause=why)
-        where = ", ".join(self._settings.urls)
-        raise RegistryUnavailableError(f"The schema registry does not answer ({where}): {why}")
+        raise RegistryUnavailableError(f"The schema registry does not answer ({self._where}): {why}")
 
     def _servers(self) -> list[int]:
         """The indexes of the servers, beginning with the one that answered last."""

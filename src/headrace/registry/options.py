@@ -121,7 +121,9 @@ class RegistryConfig(Config):
     proxy_host: str = option(
         "proxy.host", Type.STRING, "", importance=_LOW, doc="The host of an HTTP proxy to the registry and the issuer of tokens."
     )
-    proxy_port: int = option("proxy.port", Type.INT, -1, importance=_LOW, doc="The proxy's port.")
+    proxy_port: int = option(
+        "proxy.port", Type.INT, -1, validator=validators.Range(max=65535), importance=_LOW, doc="The proxy's port."
+    )
 
     # ------------------------------------------------------------------------------------------------------------ login
     basic_source: str = _text(

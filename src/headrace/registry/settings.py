@@ -23,6 +23,7 @@ _PREFIX = "schema.registry."
 _TLS = _PREFIX + "ssl."
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
 _OF_CLIENT = ("basic.auth.", "bearer.auth.", "http.", "max.retries", "proxy.", "retries.", "sasl.jaas.config")
+_HOST = r"[^\s/:@?#\[\]]+|\[[0-9A-Fa-f:.]+\]"
 _HEADER_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
@@ -93,7 +94,6 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
     tls = {"ssl." + key: value for key, value in config.originals_with_prefix(_TLS).items()}
     if tls.get(_HOST_CHECK, "").lower() == "none":  # Confluent's word for Kafka's empty text
         tls[_HOST_CHECK] = ""
-    host, port = config.proxy_host, config.proxy_port
     return RegistrySettings(
         urls=plain,
         headers=tuple(sorted(headers.items())),
@@ -105,8 +105,18 @@ def registry_settings(config: RegistryConfig) -> RegistrySettings:
         retries=config.max_retries,
         wait_ms=config.retries_wait_ms,
         longest_wait_ms=config.retries_max_wait_ms,
-        proxy=_checked("proxy.host", f"http://{host}:{port}").geturl() if host and port > 0 else None,
+        proxy=_proxy(config),
     )
+
+
+def _proxy(config: RegistryConfig) -> str | None:
+    """The URL of the proxy; none, as in Confluent's client, if the host or the port is not set. Raises ConfigError."""
+    host, port = config.proxy_host, config.proxy_port
+    if not host or port <= 0:
+        return None
+    if not re.fullmatch(_HOST, host):
+        raise ConfigError.invalid("proxy.host", host, "it has to be a host, without http:// before it or a port behind it")
+    return _checked("proxy.host", f"http://{host}:{port}").geturl()
 
 
 def _with_prefixed(config: RegistryConfig) -> RegistryConfig:
