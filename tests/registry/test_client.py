@@ -291,6 +291,10 @@ def test_what_is_no_registry_is_named() -> None:
     ({"proxy_host": "http://p", "proxy_port": "8080"}, "value http://p for configuration proxy.host: it has to be a host"),
     ({"proxy_host": "p:1", "proxy_port": "8080"}, "Invalid value p:1 for configuration proxy.host: it has to be a host"),
     ({"proxy_host": "p", "proxy_port": "70000"}, "proxy.port: Value must be no more than 65535"),
+    ({"basic_auth_credentials_source": "SASL_INHERIT", "sasl_jaas_config": 'OAuthBearerLoginModule required clientId="x";'},
+     "sasl.jaas.config has no username"),
+    ({"basic_auth_credentials_source": "SASL_INHERIT", "sasl_jaas_config": 'PlainLoginModule required username="x";'},
+     "sasl.jaas.config has no password"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(props: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigError, match=why):

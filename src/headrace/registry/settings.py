@@ -175,7 +175,9 @@ def _login(config: RegistryConfig) -> str:
         return login
     if source == "SASL_INHERIT":
         kafka = parse_jaas(_secret(config.sasl_jaas_config)).options
-        return f"{kafka.get('username', '')}:{kafka.get('password', '')}"
+        if missing := [name for name in ("username", "password") if name not in kafka]:
+            raise ConfigError(f"sasl.jaas.config has no {missing[0]}, as basic.auth.credentials.source is SASL_INHERIT.")
+        return f"{kafka['username']}:{kafka['password']}"
     raise ConfigError.invalid("basic.auth.credentials.source", source, "it has to be URL, USER_INFO or SASL_INHERIT")
 
 
