@@ -135,6 +135,17 @@ def test_schemas_that_others_wrote_are_read() -> None:
     assert (optional.fields["id"].optional, optional.fields["price"].optional) == (False, True)
 
 
+@pytest.mark.parametrize("indexes", [
+    {"id": 0, "note": 1, "c": None}, {"a": None, "b": 0}, {"a": 0, "b": 0}, {"a": 3, "b": None, "c": None, "d": 1},
+])  # fmt: skip
+def test_properties_that_get_one_index_are_all_read(indexes: dict[str, int | None]) -> None:
+    nodes = {name: {"type": "string"} | ({} if i is None else {"connect.index": i}) for name, i in indexes.items()}
+    names = list(connect({"type": "object", "properties": nodes}).fields)
+    assert sorted(names) == sorted(indexes)
+    placed = {name: i for name, i in indexes.items() if i is not None}
+    assert [name for name in names if name in placed] == sorted(placed, key=lambda name: placed[name])
+
+
 def test_a_union_has_its_own_description_version_parameters_and_default() -> None:
     facts = {"title": "U", "description": "d", "connect.version": 3, "connect.parameters": {"a": "b"}, "default": 5}
     either = connect({"oneOf": [{"type": "string"}, {"type": "integer"}], **facts})
@@ -158,6 +169,7 @@ def test_a_union_has_its_own_description_version_parameters_and_default() -> Non
     (True, "Connect has no type for any data"),
     ({"type": "integer", "connect.type": "int7"}, "Unsupported type int7"),
     ({"type": "null"}, "Unsupported JSON Schema type null"),
+    ({"type": "string", "connect.index": True}, "The connect.index of the property x is true, no integer"),
 ])  # fmt: skip
 def test_what_cannot_be_is_said_in_a_sentence(node: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):

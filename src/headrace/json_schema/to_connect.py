@@ -174,16 +174,16 @@ class _JsonSchemaToConnect:
             values = self.convert(_SchemaNode(node.get("additionalProperties"), document))
             return Schema("map", keys=Schema("string"), values=values)
         properties, required = node.get("properties") or {}, node.get("required") or ()
-        placed: dict[int, str] = {}
+        places: dict[str, int] = {}  # two properties may have one place: one of them was added without an index, for instance
         for name in hash_order(properties):
             index = properties[name].get(mapping.INDEX) if isinstance(properties[name], dict) else None
-            if index is not None and not isinstance(index, int):
+            if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
                 raise DataError(f"The {mapping.INDEX} of the property {name} is {json.dumps(index)}, no integer")
-            placed[len(placed) if index is None else index] = name
+            places[name] = len(places) if index is None else index
         self._level += 1
         fields = {
-            placed[place]: self._field(_SchemaNode(properties[placed[place]], document), placed[place] in required)
-            for place in sorted(placed)
+            name: self._field(_SchemaNode(properties[name], document), name in required)
+            for name in sorted(places, key=lambda name: places[name])
         }
         self._level -= 1
         return Schema("struct", fields=fields)
