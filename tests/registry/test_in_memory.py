@@ -89,6 +89,34 @@ def test_references_have_to_be_registered(client: SchemaRegistryClient) -> None:
     assert client.get_referenced_by("orders", 1) == [made]
 
 
+def test_schemas_are_compared_with_those_that_they_reference(client: SchemaRegistryClient) -> None:
+    inner = record(("street", "string", {}), name="Address")
+    inline = record(("to", json.loads(inner), {}), name="Box")
+    outer = record(("to", "Address", {}), ("note", ["null", "string"], {"default": None}), name="Box")
+    client.register_schema("boxes", Schema(inline, "AVRO"))
+    client.register_schema("addresses", Schema(inner, "AVRO"))
+    client.register_schema("boxes", Schema(outer, "AVRO", [SchemaReference("Address", "addresses", 1)]))
+    client.set_config("addresses", ServerConfig(compatibility=ConfigCompatibilityLevel.NONE))
+    client.register_schema("addresses", Schema(record(("zip", "string", {}), name="Address"), "AVRO"))
+    changed = Schema(outer, "AVRO", [SchemaReference("Address", "addresses", 2)])
+    with pytest.raises(SchemaRegistryError, match=r"READER_FIELD_MISSING_DEFAULT_VALUE at /fields/0/type/fields/0: zip"):
+        client.register_schema("boxes", changed)
+
+
+@pytest.mark.parametrize("body", [
+    b"{", b"", b"[]", b"\xff", b"[" * 100_000, json.dumps({"schema": ONE, "references": [{}]}),
+    json.dumps({"schema": ONE, "references": "x"}),
+    json.dumps({"schema": ONE, "references": [{"name": 1, "subject": "s", "version": 1}]}),
+    *(json.dumps({"schema": json.dumps({"name": "A", **node})}) for node in (
+        {"type": "record", "fields": ["x"]}, {"type": "record", "fields": 1}, {"type": "record"}, {"type": "enum"},
+        {"type": "record", "fields": [{"type": "int"}]}, {"type": "fixed", "size": "1"}, {"type": "enum", "symbols": [1]},
+    )),
+])  # fmt: skip
+def test_a_request_that_is_no_schemas_is_refused(registry: SchemaRegistry, body: str | bytes) -> None:
+    response = httpx.post(registry.url + "/subjects/s/versions", content=body, trust_env=False)
+    assert (response.status_code, response.json()["error_code"]) == (422, 42201)
+
+
 def test_requests_need_the_login() -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
         plain = SchemaRegistryClient({"url": registry.url, "max.retries": 0})

@@ -17,26 +17,30 @@ _PROMOTIONS = {
 _NAMED = ("record", "enum", "fixed", "error")
 
 
-def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
-    """The incompatibilities of a new schema with earlier ones, the oldest first, at a compatibility level; empty if none."""
+def incompatibilities(new: Sequence[str], olds: Sequence[Sequence[str]], level: str) -> list[str]:
+    """The incompatibilities of a new schema with earlier ones, the oldest first, at a compatibility level; empty if none.
+
+    Each schema: its text, after the texts of the schemas that it references, the innermost first.
+    """
     compared = olds if level.endswith("_TRANSITIVE") else olds[-1:]
     problems: list[str] = []
     for old in reversed(compared):
         if level.startswith(("BACKWARD", "FULL")):
-            problems += unreadable(new, old)
+            problems += unreadable(new[-1], old[-1], new[:-1], old[:-1])
         if level.startswith(("FORWARD", "FULL")):
-            problems += unreadable(old, new)
+            problems += unreadable(old[-1], new[-1], old[:-1], new[:-1])
     return problems
 
 
-def unreadable(reader: str, writer: str, references: Sequence[str] = ()) -> list[str]:
+def unreadable(reader: str, writer: str, references: Sequence[str] = (), writer_references: Sequence[str] = ()) -> list[str]:
     """Why a reader's schema cannot read data written with a writer's schema; empty if it can.
 
-    references: the texts of schemas that the reader's schema references, the innermost first.
+    references, writer_references: the texts of schemas that the reader's, or the writer's, references, the innermost first.
     """
     readers, writers = _NamedTypes(), _NamedTypes()
-    for reference in references:
-        readers.qualified(json.loads(reference))
+    for names, texts in ((readers, references), (writers, writer_references)):
+        for text in texts:
+            names.qualified(json.loads(text))
     return list(
         _check(readers.qualified(json.loads(reader)), writers.qualified(json.loads(writer)), "/", (readers, writers), set())
     )

@@ -99,6 +99,8 @@ class SchemaRegistry:
         for pattern, answer in _ROUTES:
             match = re.fullmatch(pattern, f"{method} {path}")
             if match:
+                if method in ("POST", "PUT") and not isinstance(body, dict):
+                    raise RefusedError(422, 42201, "The body of the request is no JSON object")
                 with self._lock:  # each request has a thread
                     return answer(self.store, [unquote(part) for part in match.groups()], query, body)
         raise RefusedError(404, 404, "HTTP 404 Not Found")
@@ -110,6 +112,13 @@ class SchemaRegistry:
         if self._user is None:
             return True
         return authorization == "Basic " + base64.b64encode(":".join(self._user).encode()).decode()
+
+
+def _parsed(body: bytes) -> Any:
+    """The body of a request; None for none, and if it is no JSON."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(body)
+    return None
 
 
 def _handler(registry: SchemaRegistry) -> type[BaseHTTPRequestHandler]:
@@ -134,7 +143,7 @@ def _handler(registry: SchemaRegistry) -> type[BaseHTTPRequestHandler]:
             try:
                 if not registry.knows(self.headers.get("Authorization")):
                     raise RefusedError(401, 401, "Unauthorized")
-                status, body = 200, registry.answer(self.command, url.path, query, json.loads(raw or b"null"))
+                status, body = 200, registry.answer(self.command, url.path, query, _parsed(raw))
             except RefusedError as refused:
                 status, body = refused.status, {"error_code": refused.code, "message": str(refused)}
             data = json.dumps(body).encode()

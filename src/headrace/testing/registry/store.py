@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from headrace.avro.compatibility import LEVELS, incompatibilities
 from headrace.errors import DataError
@@ -92,7 +92,7 @@ class Store:
 
     def _parsed(self, body: dict[str, Any], normalize: bool = False) -> _Content:
         kind, text = body.get("schemaType") or "AVRO", body.get("schema")
-        references = tuple((r["name"], r["subject"], r["version"]) for r in body.get("references") or ())
+        references = _references(body.get("references") or [])
         for _, subject, number in references:
             self.version(subject, str(number))
         if kind not in TYPES or not isinstance(text, str) or not text:
@@ -101,7 +101,7 @@ class Store:
             return kind, _protobuf(text), references
         try:
             parsed = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RefusedError(422, 42201, f"Invalid schema {text}: {error}") from None
         if kind == "AVRO" and not _is_avro(parsed, {name for name, _, _ in references}):
             raise RefusedError(422, 42201, f"Invalid schema {text}: it is no Avro schema")
@@ -132,7 +132,7 @@ class Store:
     def against(self, subject: str, body: dict[str, Any], only: Version | None = None) -> list[str]:
         """What speaks against a schema by the level of its subject; only: that it is compared with, else the earlier ones."""
         level = self.levels.get(subject, self.levels[None])
-        kind, text, _ = self._parsed(body)
+        kind, text, references = self._parsed(body)
         if level == "NONE":
             return []
         versions = [only] if only else [version for version in self.subjects.get(subject, []) if not version.deleted]
@@ -140,7 +140,18 @@ class Store:
             return []
         if kind != versions[-1].schema.type:
             return [f"Incompatible because of different schema type: {kind}"]
-        return incompatibilities(text, [version.schema.text for version in versions], level) if kind == "AVRO" else []
+        if kind != "AVRO":
+            return []
+        earlier = [self._texts(version.schema.text, version.schema.references) for version in versions]
+        return incompatibilities(self._texts(text, references), earlier, level)
+
+    def _texts(self, text: str, references: _References) -> list[str]:
+        """A schema after those that it references, directly or indirectly, the innermost first."""
+        texts: list[str] = []
+        for _, subject, number in references:
+            referenced = self.version(subject, str(number), deleted=True).schema
+            texts += self._texts(referenced.text, referenced.references)
+        return [*dict.fromkeys(texts), text]
 
     def versions(self, subject: str, deleted: bool = False) -> list[Version]:
         """Those of a subject. Raises RefusedError if there are none."""
@@ -194,6 +205,15 @@ class Store:
         self.modes[subject] = mode
 
 
+def _references(nodes: Any) -> _References:
+    shape = (("name", str), ("subject", str), ("version", int))
+    if not isinstance(nodes, list) or not all(
+        isinstance(n, dict) and all(isinstance(n.get(f), t) for f, t in shape) for n in nodes
+    ):
+        raise RefusedError(422, 42201, "Invalid schema: a reference has a name, a subject and a version")
+    return tuple((node["name"], node["subject"], node["version"]) for node in nodes)
+
+
 def _protobuf(text: str) -> str:
     text_form = as_text(text)
     try:
@@ -219,5 +239,16 @@ def _is_avro(node: Any, named: set[str], space: str = "") -> bool:
             return False
         space = name.rpartition(".")[0] if "." in name else node.get("namespace", space)
         named.add(name if "." in name or not space else f"{space}.{name}")
-        return kind != "record" or all(_is_avro(f.get("type"), named, space) for f in node.get("fields", [{}]))
+        if kind == "enum":
+            return _is_list_of(node.get("symbols"), str)
+        if kind == "fixed":
+            return isinstance(node.get("size"), int)
+        fields = node.get("fields")
+        if not _is_list_of(fields, dict):
+            return False
+        return all(isinstance(field.get("name"), str) and _is_avro(field.get("type"), named, space) for field in fields)
     return kind is not None and _is_avro(kind, named, space)
+
+
+def _is_list_of(nodes: Any, kind: type) -> TypeGuard[list[Any]]:
+    return isinstance(nodes, list) and all(isinstance(node, kind) for node in nodes)
