@@ -243,6 +243,9 @@ def test_what_cannot_be_is_said_in_a_sentence() -> None:
         connect("null")
     with pytest.raises(DataError, match="names Other, which it does not define"):
         connect({"type": "array", "items": "Other"})
+    for text, references in (("{", ()), ('"int"', ("{",))):
+        with pytest.raises(DataError, match="The Avro schema is no JSON: "):
+            to_connect(text, PLAIN, references=references)
     two = Schema("struct", fields={n: Schema("struct", name="a.B", fields={n: Schema("int32")}) for n in ("x", "y")})
     with pytest.raises(DataError, match=r"Can't redefine: a\.B"):
         avro(two)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, StreamsError
 from headrace.streams import Consumed, KafkaStreams, Serdes, Stores, StreamsBuilder
 from headrace.streams.states import State
 
@@ -37,3 +37,13 @@ def test_so_is_one_with_a_store_of_a_processor_without_serdes():
     with pytest.raises(ConfigError, match=r"The store kept has no serde of keys or values: give its builder both"):
         streams.start()
     assert streams.state() is State.CREATED
+
+
+@pytest.mark.parametrize("serde", [Serdes.avro, Serdes.protobuf, Serdes.json_schema])
+def test_a_serde_of_a_registry_takes_texts(serde):
+    for schema in ({"type": "int"}, "", " ", None):
+        with pytest.raises(StreamsError, match=r"The schema of Serdes\.[a-z_]+\(…\) has to be a text: of a schema"):
+            serde(schema, "http://nowhere")
+    with pytest.raises(StreamsError, match=r"The option schema\.registry\.url of Serdes\.[a-z_]+\(…\) has to be a text"):
+        serde("orders-value", {"schema.registry.url": ["http://nowhere"]})
+    assert hash(serde("orders-value", {"schema.registry.url": "http://nowhere", "max.retries": 5}))

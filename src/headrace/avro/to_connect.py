@@ -28,8 +28,8 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     """
     names: dict[str, tuple[Any, str]] = {}
     for reference in references:
-        collect(json.loads(reference), "", names)
-    node = json.loads(text)
+        collect(_parsed(reference), "", names)
+    node = _parsed(text)
     collect(node, "", names)
     if isinstance(node, dict) and node.get("type") == "record" and mapping.full_name(node, "") == mapping.ANYTHING:
         return Reading(None, {"t": "any"})
@@ -39,6 +39,13 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     schema = with_references(schema)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
     return Reading(schema, {"t": "raw"} if is_raw else plan)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DataError(f"The Avro schema is no JSON: {error}") from None
 
 
 def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headrace.errors import StreamsError
+
 
 @dataclass(frozen=True)
 class Serde:
@@ -90,7 +92,7 @@ class Serdes:
         schema: the text of an Avro schema, or a subject, whose newest version it is: the type of the values, by which they are
         written; records of other versions are read by their own schemas, and fitted to it by the names of their fields.
         registry: the URL of the registry, or options of `AvroConverter` (docs/options-converters.md) with `schema.registry.url`.
-        Internal topics of the application hold plain JSON instead.
+        Internal topics of the application hold plain JSON instead. Raises StreamsError for what is no text.
         """
         return _registered("avro", schema, registry)
 
@@ -109,6 +111,11 @@ class Serdes:
 
 def _registered(name: str, schema: str, registry: str | Mapping[str, str]) -> Serde:
     options = {"schema.registry.url": registry} if isinstance(registry, str) else dict(registry)
+    if not isinstance(schema, str) or not schema.strip():
+        raise StreamsError(f"The schema of Serdes.{name}(…) has to be a text: of a schema (json.dumps of a dict), or a subject.")
+    for option, value in options.items():
+        if not isinstance(value, str | int | float):
+            raise StreamsError(f"The option {option} of Serdes.{name}(…) has to be a text, as in a configuration.")
     return RegistrySerde(name, schema, tuple(sorted(options.items())))
 
 
