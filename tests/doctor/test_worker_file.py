@@ -49,6 +49,8 @@ def test_without_the_jars_the_remedy_says_what_is_missing(plugin_path: str) -> N
         ({"rest.authentication": "basic", "rest.authentication.users.file": "/nope"}, "/nope"),
         ({"rest.extension.classes": "com.x.Y"}, "com.x.Y is a Java class"),
         ({"listeners": "https://127.0.0.1:0"}, "An https:// listener needs a key"),
+        ({"listeners": "http://127.0.0.1:99999"}, "a port that is not between 0 and 65535"),
+        ({"admin.listeners": "http://127.0.0.1:99999"}, "a port that is not between 0 and 65535"),
         ({"admin.listeners": "https://127.0.0.1:0"}, "An https:// listener needs a key"),
         ({"response.http.headers.config": "bogus"}, "bogus"),
         (

@@ -14,6 +14,7 @@ HTTP, HTTPS = ListenerAddress("http", "a", 1), ListenerAddress("https", "b", 2)
         ("http://:8083", ListenerAddress("http", "", 8083)),
         ("HTTPS://Host-1.x:0", ListenerAddress("https", "Host-1.x", 0)),
         ("http://[::1]:8083", ListenerAddress("http", "::1", 8083)),
+        ("http://a:65535", ListenerAddress("http", "a", 65535)),
     ],
 )
 def test_a_url_is_read(text, listener):
@@ -27,9 +28,11 @@ def test_a_url_is_read(text, listener):
         ("http://a:b", "Listener doesn't have the right format or protocol."),
         ("http://localhost", "Listener doesn't have the right format or protocol."),
         ("ftp://x:1", 'Listener protocol must be either "http" or "https".'),
+        ("http://x:65536", "Listener http://x:65536 has a port that is not between 0 and 65535."),
+        ("http://x:-1", "Listener http://x:-1 has a port that is not between 0 and 65535."),
     ],
 )
-def test_anything_else_is_refused_in_kafkas_words(text, message):
+def test_anything_else_is_refused_in_kafkas_words_if_it_has_some(text, message):
     with pytest.raises(ConfigError) as error:
         parse_listener(text)
     assert error.value.message == message

@@ -13,6 +13,7 @@ from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
 from headrace.kafka.internal_topics import CREATION, WorkerTopic
 from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.listeners import LAST_PORT
 from headrace.values.times import now_ms
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
@@ -31,6 +32,8 @@ def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
         host, _, port = server.rpartition("://")[2].rpartition(":")
         try:
+            if int(port) > LAST_PORT:
+                raise ValueError  # a look-up would take another one, modulo 65,536
             with closing(socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)):
                 pass
         except (ValueError, OverflowError):

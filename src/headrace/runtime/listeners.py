@@ -12,6 +12,7 @@ from headrace.errors import ConfigError
 
 DEFAULT = "http://127.0.0.1:8083"
 _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+LAST_PORT = 65_535
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,20 @@ class ListenerAddress:
 
 
 def parse_listener(text: str) -> ListenerAddress:
-    """Read `scheme://host:port`, an empty host meaning every interface. Raises ConfigError in Kafka's words."""
+    """Read `scheme://host:port`, an empty host meaning every interface.
+
+    Raises ConfigError, in Kafka's words where Kafka looks at it; a port that cannot be, its web server refuses later.
+    """
     match = _LISTENER.fullmatch(text.strip())
     if not match:
         raise ConfigError("Listener doesn't have the right format or protocol.")
     scheme = match[1].lower()
     if scheme not in ("http", "https"):
         raise ConfigError('Listener protocol must be either "http" or "https".')
-    return ListenerAddress(scheme, match[2], int(match[3]))
+    port = int(match[3])
+    if not 0 <= port <= LAST_PORT:  # the look-up of a host would take another one, modulo 65,536
+        raise ConfigError(f"Listener {text.strip()} has a port that is not between 0 and {LAST_PORT}.")
+    return ListenerAddress(scheme, match[2], port)
 
 
 class ValidListeners:
