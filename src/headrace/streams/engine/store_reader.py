@@ -64,6 +64,8 @@ class StoreReader:
     def rows_of_key(self, key: Any, first: int = 0, last: int | None = None) -> list[StoreRow]:
         """The rows of a key whose first time is between two, both inclusive (None: any), in the order of their times."""
         source = self.encoded(key)
+        if last is not None and last < max(first, 0):  # times before 0 have no bytes
+            return []
         end = source + (self._newest if last is None else _bytes(last)) + b"\xff" * (self._tail - 8)
         return [row for row in self.between(source + _bytes(first), end + b"\0") if row.key == source]
 
