@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 from pyspark.sql.types import StringType, StructType
 
 from headrace.errors import StreamsError
@@ -15,7 +14,6 @@ from headrace.streams.engine.processor_link import TaskTimes
 from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
 from headrace.streams.processor_stores import PUT_RETURN_CODE_NOT_PUT, StoreAccess
 from headrace.streams.row_headers import headers_of, prepend_headers
-from headrace.streams.serde_values import encoder
 from headrace.streams.stores import StateStore
 
 
@@ -228,15 +226,3 @@ def test_a_store_gives_the_keys_that_begin_with_something() -> None:
     run([row([0])], worker("p", act=scan, stores=frozenset({"kept"})), stores={"kept": kept()}, stored=stored)
     a, ab, b = ("a", "old"), ("ab", "new"), ("b", "old")
     assert found == [[[a, ab], [ab], [], [a, ab, b]]]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Row(a=1, b=None), b'{"a":1,"b":null}'),
-        ({"x": None, "y": 10_000_000_000.0}, b'{"x":null,"y":1.0E10}'),
-        ([Row(a=None), None, float("nan")], b'[{"a":null},null,"NaN"]'),
-    ],
-)
-def test_json_is_written_as_spark_writes_it_because_keys_are_compared_as_bytes(value: Any, text: bytes):
-    assert encoder(Serdes.json())(value) == text

@@ -87,8 +87,8 @@ class _ProcessorStore:
         assert store.key_serde is not None and store.value_serde is not None
         self.name = store.name
         self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.is_global or access.read_only)
-        self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
-        self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
+        self._key, self._key_of = encoder(store.key_serde, key), decoder(store.key_serde, key)
+        self._value, self._value_of = encoder(store.value_serde, value), decoder(store.value_serde, value)
         self._timestamped, self._with_headers = store.timestamped, store.with_headers
         self._size, self._retention = store.window_size_ms or 0, store.retention_ms or 0
 

@@ -9,9 +9,10 @@ import base64
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
@@ -19,15 +20,18 @@ from headrace.streams.serdes import Serde
 from headrace.values import json_text
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, DecimalType
 
 Encode = Callable[[Any], "bytes | None"]
 Decode = Callable[["bytes | None"], Any]
 _NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
 
 
-def encoder(serde: Serde) -> Encode:
-    """A function from a value to bytes; None stays None. Raises StreamsError for an unsupported serde."""
+def encoder(serde: Serde, kind: DataType | None = None) -> Encode:
+    """A function from a value to bytes; None stays None. kind: the type of values, which JSON with a schema needs.
+
+    Raises StreamsError for an unsupported serde.
+    """
     if serde.name in _NUMBERS:
         pack = struct.Struct(_NUMBERS[serde.name]).pack
         return lambda value: None if value is None else pack(value)
@@ -36,7 +40,7 @@ def encoder(serde: Serde) -> Encode:
     if serde.name == "byte_array":
         return lambda value: None if value is None else bytes(value)
     if serde.name == "json":
-        return lambda value: None if value is None else json_text.encode(_plain(value))
+        return lambda value: None if value is None else _json(value, kind).encode()
     raise _unknown(serde)
 
 
@@ -50,7 +54,7 @@ def decoder(serde: Serde, kind: DataType) -> Decode:
     if serde.name == "byte_array":
         return lambda source: source
     if serde.name == "json":
-        return _from_json(None if serde.schema is None else kind)
+        return lambda source: None if source is None else _parsed(source.decode(errors="replace"), kind)
     raise _unknown(serde)
 
 
@@ -73,31 +77,79 @@ def _unknown(serde: Serde) -> StreamsError:
     return StreamsError(f"Values of the {serde.name} serde cannot be read or written one by one; JSON and Kafka's own can.")
 
 
-def _plain(value: Any) -> Any:
-    """The JSON value as Spark writes it here, with NULL fields: keys are compared as bytes."""
-    if hasattr(value, "asDict"):
-        return {name: _plain(item) for name, item in value.asDict().items()}
+def _json(value: Any, kind: DataType | None = None) -> str:
+    """The JSON text of a value as Spark writes it here, with NULL fields: keys are compared as bytes.
+
+    kind: its type; without one all fields of the value are written, as they are.
+    """
+    from pyspark.sql import types
+
+    if value is None:
+        return "null"
+    if isinstance(kind, types.StructType):
+        fields = _fields(value, kind.names)
+        return _object((field.name, _json(fields.get(field.name), field.dataType)) for field in kind.fields)
+    if isinstance(value, types.Row):
+        value = value.asDict()
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        of_value = kind.valueType if isinstance(kind, types.MapType) else None
+        return _object((str(key), _json(item, of_value)) for key, item in value.items())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
-    if isinstance(value, date):
-        return value.isoformat()
-    return float(value) if isinstance(value, Decimal) else value
+        of_item = kind.elementType if isinstance(kind, types.ArrayType) else None
+        return "[" + ",".join(_json(item, of_item) for item in value) + "]"
+    return _scalar(value, kind)
 
 
-def _from_json(kind: DataType | None) -> Decode:
-    if kind is None:
-        return lambda source: None if source is None else json.loads(source)
-    return lambda source: None if source is None else _typed(json.loads(source), kind)
+def _scalar(value: Any, kind: DataType | None) -> str:
+    from pyspark.sql import types
+
+    if isinstance(kind, types.DecimalType):
+        return str(_fitted(value if isinstance(value, Decimal) else Decimal(str(value)), kind))
+    if isinstance(value, Decimal) and value.is_finite():
+        text = format(value, "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text  # as Spark writes that of a VARIANT
+    if isinstance(kind, types.DoubleType | types.FloatType):
+        value = float(value)
+    elif isinstance(value, bytes | bytearray):
+        value = base64.b64encode(value).decode()
+    elif isinstance(value, datetime):
+        value = value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
+    elif isinstance(value, date):
+        value = value.isoformat()
+    return json_text.encode(value).decode()
+
+
+def _object(fields: Iterable[tuple[str, str]]) -> str:
+    """The text of an object. fields: each with the text of its value."""
+    return "{" + ",".join(f"{_scalar(name, None)}:{text}" for name, text in fields) + "}"
+
+
+def _fields(value: Any, names: list[str]) -> dict[str, Any]:
+    """The fields of a struct by name. value: a dict, a Row, or a tuple in the order of the names."""
+    if isinstance(value, dict):
+        return value
+    return value.asDict() if hasattr(value, "__fields__") else dict(zip(names, value, strict=True))
+
+
+def _fitted(value: Decimal, kind: DecimalType) -> Decimal:
+    """A decimal with the scale of its type, rounded as Spark does it. Raises StreamsError for one of too many digits."""
+    with suppress(InvalidOperation):
+        if not value.is_nan():
+            return value.quantize(Decimal((0, (1,), -kind.scale)), ROUND_HALF_EVEN, Context(prec=kind.precision))
+    raise StreamsError(f"{value} does not fit into {kind.simpleString()}.")
+
+
+def _parsed(text: str, kind: DataType) -> Any:
+    """The value of a type from JSON text."""
+    from pyspark.sql import types
+
+    if isinstance(kind, types.VariantType):
+        return json.loads(text)
+    return _typed(json.loads(text, parse_float=Decimal), kind)
 
 
 def _typed(value: Any, kind: DataType) -> Any:
-    """The value of a type from its JSON."""
+    """The value of a type from its JSON, whose fractions are Decimals."""
     from pyspark.sql import types
 
     if value is None:
@@ -108,9 +160,10 @@ def _typed(value: Any, kind: DataType) -> Any:
         return [_typed(item, kind.elementType) for item in value]
     if isinstance(kind, types.MapType):
         return {name: _typed(item, kind.valueType) for name, item in value.items()}
+    if isinstance(kind, types.DecimalType):
+        return _fitted(Decimal(value), kind)
     simple: dict[type, Callable[[Any], Any]] = {
-        types.DoubleType: float, types.FloatType: float, types.DecimalType: lambda number: Decimal(str(number)),
-        types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
+        types.DoubleType: float, types.FloatType: float, types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
         types.TimestampType: lambda text: datetime.fromisoformat(text).replace(tzinfo=None),
     }  # fmt: skip
     return simple.get(type(kind), lambda item: item)(value)

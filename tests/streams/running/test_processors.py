@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from datetime import date, datetime
+from decimal import Decimal
 
 import pytest
 from pyspark.sql import functions as F
@@ -452,3 +454,41 @@ def test_a_json_key_of_a_test_has_the_bytes_that_a_store_writes(drive):
     with drive(builder) as driver:
         driver.create_input_topic("in", Serdes.json(), Serdes.string()).pipe_input({"a": 1, "b": [2]}, "x", 1)
         assert driver.topics.rows["in"][0][4] == b'{"a":1,"b":[2]}' == driver.topics.rows["out"][0][4]
+
+
+class Remembers:
+    """Forwards what its store has of a value that it has put, and the row of the key in a table."""
+
+    def init(self, context) -> None:
+        self.context, self.kept, self.rows = context, context.get_state_store("kept"), context.get_state_store("rows")
+
+    def process(self, record) -> None:
+        self.kept.put(record.key, record.value)
+        for store in (self.kept, self.rows):
+            self.context.forward(record.with_value(store.get(record.key)))
+
+
+_AT = datetime(2026, 1, 1, 10, 0, 0, 5000)
+
+
+@pytest.mark.parametrize(
+    ("serde", "value"),
+    [
+        (
+            Serdes.json("amount decimal(38,10), zero decimal(20,10), at timestamp, day date, raw binary"),
+            (Decimal("1234567890123456789012345678.01234567"), Decimal(0), _AT, date(2026, 1, 1), b"x"),
+        ),
+    ],
+)
+def test_a_processor_keeps_and_reads_json_as_spark_does(drive, serde, value):
+    builder, key = StreamsBuilder(), Serdes.json("id decimal(10,2), at timestamp")
+    builder.add_state_store(Stores.key_value_store_builder(Stores.persistent_key_value_store("kept"), key, serde))
+    builder.table("rows", Consumed.with_(key, serde), Materialized.as_("rows"))
+    builder.stream("in", Consumed.with_(key, serde)).process(Remembers, "kept", "rows").to("out", Produced.with_(key, serde))
+    with drive(builder) as driver:
+        for topic in ("rows", "in"):
+            driver.create_input_topic(topic, key, serde).pipe_input((Decimal("2.5"), _AT), value, 1)
+        topics = driver.topics.rows
+        (given,) = topics["in"]
+        assert [row[4:6] for row in topics["out"]] == [given[4:6]] * 2
+        assert [row[4:6] for row in topics["app-kept-changelog"]] == [given[4:6]]
