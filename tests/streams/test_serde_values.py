@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from pyspark.sql import Row
 from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
     IntegerType,
+    MapType,
+    StringType,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from headrace.errors import StreamsError
 from headrace.streams import Serdes
 from headrace.streams.serde_values import decoder, encoder
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's zone."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def written(value: Any, kind: DataType) -> bytes:
@@ -37,6 +58,7 @@ def read(text: bytes, kind: DataType) -> Any:
         ({"x": None, "y": 10_000_000_000.0}, b'{"x":null,"y":1.0E10}'),
         ([Row(a=None), None, float("nan")], b'[{"a":null},null,"NaN"]'),
         ({"a": Decimal("2.50"), "b": Decimal(300)}, b'{"a":2.5,"b":300}'),
+        ({True: b"x", 2: "y"}, b'{"true":"eA==","2":"y"}'),
     ],
 )
 def test_json_is_written_as_spark_writes_it_because_keys_are_compared_as_bytes(value: Any, text: bytes):
@@ -65,6 +87,40 @@ def test_a_decimal_of_too_many_digits_is_refused():
         written(Row(x=Decimal("1234.5")), StructType().add("x", DecimalType(5, 2)))
     with pytest.raises(StreamsError, match=r"^NaN does not fit"):
         written(Row(x=Decimal("NaN")), StructType().add("x", DecimalType(5, 2)))
+
+
+def test_times_are_those_of_the_machines_zone_as_spark_gives_them_to_python(berlin: None):
+    row = StructType().add("x", TimestampType())
+    assert written(Row(x=datetime(2026, 1, 1, 11)), row) == b'{"x":"2026-01-01T10:00:00.000Z"}'
+    assert written(Row(x=datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))), row) == (
+        b'{"x":"2026-01-01T10:00:00.000Z"}'
+    )
+    assert read(b'{"x":"2026-07-01T10:00:00.000Z"}', row).x == datetime(2026, 7, 1, 12)
+    assert encoder(Serdes.json())(datetime(2026, 1, 1, 10, tzinfo=UTC)) == b'"2026-01-01T10:00:00.000Z"'
+
+
+def test_times_of_no_zone_stay_what_they_are(berlin: None):
+    row, text = StructType().add("x", TimestampNTZType()), b'{"x":"2026-01-01T11:00:00.000"}'
+    assert written(Row(x=datetime(2026, 1, 1, 11)), row) == text
+    assert read(text, row) == Row(x=datetime(2026, 1, 1, 11))
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("a", StringType()),
+        (7, IntegerType()),
+        (True, BooleanType()),
+        (2.5, DoubleType()),
+        (Decimal("2.50"), DecimalType(5, 2)),
+        (date(2026, 1, 1), DateType()),
+        (datetime(2026, 1, 1, 11), TimestampType()),
+        (b"x", BinaryType()),
+    ],
+)
+def test_the_keys_of_a_map_have_their_type(key: Any, kind: DataType):
+    counts = MapType(kind, ArrayType(IntegerType()))
+    assert repr(read(written({key: [1, None]}, counts), counts)) == repr({key: [1, None]})
 
 
 @pytest.mark.parametrize("value", [{"b": 2, "a": 1, "c": 9}, Row(b=2, a=1), (1, 2)])

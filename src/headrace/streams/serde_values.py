@@ -1,6 +1,7 @@
 """Serdes for single Python values, without Spark: for processors and interactive queries.
 
-The bytes are those of `headrace.streams.engine.formats`. Structs of JSON with a schema are Spark's `Row`.
+The bytes are those of `headrace.streams.engine.formats`. Values are as Spark has them in Python: structs are `Row`, times without
+a zone are local.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +93,8 @@ def _json(value: Any, kind: DataType | None = None) -> str:
     if isinstance(value, types.Row):
         value = value.asDict()
     if isinstance(value, dict):
-        of_value = kind.valueType if isinstance(kind, types.MapType) else None
-        return _object((str(key), _json(item, of_value)) for key, item in value.items())
+        of_key, of_value = (kind.keyType, kind.valueType) if isinstance(kind, types.MapType) else (None, None)
+        return _object((_name(key, of_key), _json(item, of_value)) for key, item in value.items())
     if isinstance(value, list | tuple):
         of_item = kind.elementType if isinstance(kind, types.ArrayType) else None
         return "[" + ",".join(_json(item, of_item) for item in value) + "]"
@@ -112,8 +113,10 @@ def _scalar(value: Any, kind: DataType | None) -> str:
         value = float(value)
     elif isinstance(value, bytes | bytearray):
         value = base64.b64encode(value).decode()
+    elif isinstance(value, datetime) and isinstance(kind, types.TimestampNTZType):
+        value = value.isoformat(timespec="milliseconds")
     elif isinstance(value, datetime):
-        value = value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
+        value = value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     elif isinstance(value, date):
         value = value.isoformat()
     return json_text.encode(value).decode()
@@ -129,6 +132,12 @@ def _fields(value: Any, names: list[str]) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return value.asDict() if hasattr(value, "__fields__") else dict(zip(names, value, strict=True))
+
+
+def _name(key: Any, kind: DataType | None) -> str:
+    """The key of a map as the name of a field."""
+    text = _json(key, kind)
+    return json.loads(text) if text.startswith('"') else text
 
 
 def _fitted(value: Decimal, kind: DecimalType) -> Decimal:
@@ -159,11 +168,24 @@ def _typed(value: Any, kind: DataType) -> Any:
     if isinstance(kind, types.ArrayType):
         return [_typed(item, kind.elementType) for item in value]
     if isinstance(kind, types.MapType):
-        return {name: _typed(item, kind.valueType) for name, item in value.items()}
+        return {_key(name, kind.keyType): _typed(item, kind.valueType) for name, item in value.items()}
     if isinstance(kind, types.DecimalType):
         return _fitted(Decimal(value), kind)
     simple: dict[type, Callable[[Any], Any]] = {
         types.DoubleType: float, types.FloatType: float, types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
-        types.TimestampType: lambda text: datetime.fromisoformat(text).replace(tzinfo=None),
+        types.TimestampType: _local_time, types.TimestampNTZType: datetime.fromisoformat,
     }  # fmt: skip
     return simple.get(type(kind), lambda item: item)(value)
+
+
+def _key(name: str, kind: DataType) -> Any:
+    """The key of a map from the name of a field."""
+    from pyspark.sql import types
+
+    is_text = isinstance(kind, types.StringType | types.CharType | types.VarcharType | types.BinaryType | types.DatetimeType)
+    return _typed(name if is_text else json.loads(name, parse_float=Decimal), kind)
+
+
+def _local_time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone().replace(tzinfo=None)

@@ -475,8 +475,8 @@ _AT = datetime(2026, 1, 1, 10, 0, 0, 5000)
     ("serde", "value"),
     [
         (
-            Serdes.json("amount decimal(38,10), zero decimal(20,10), at timestamp, day date, raw binary"),
-            (Decimal("1234567890123456789012345678.01234567"), Decimal(0), _AT, date(2026, 1, 1), b"x"),
+            Serdes.json("amount decimal(38,10), zero decimal(20,10), at timestamp, plain timestamp_ntz, day date, raw binary"),
+            (Decimal("1234567890123456789012345678.01234567"), Decimal(0), _AT, _AT, date(2026, 1, 1), b"x"),
         ),
     ],
 )
