@@ -24,6 +24,8 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    VariantType,
+    VariantVal,
 )
 
 from headrace.errors import StreamsError
@@ -126,3 +128,12 @@ def test_the_keys_of_a_map_have_their_type(key: Any, kind: DataType):
 @pytest.mark.parametrize("value", [{"b": 2, "a": 1, "c": 9}, Row(b=2, a=1), (1, 2)])
 def test_a_struct_has_the_fields_of_its_schema_in_their_order(value: Any):
     assert written(value, StructType().add("a", DoubleType()).add("b", IntegerType())) == b'{"a":1.0,"b":2}'
+
+
+def test_json_without_a_schema_is_a_variant_whichever_way_it_comes():
+    text = b'{"a":[1,2.5,12345678901234567890123456789012345.5],"b":null}'
+    found = decoder(Serdes.json(), VariantType())(text)
+    assert isinstance(found, VariantVal)
+    assert encoder(Serdes.json(), VariantType())(found) == text
+    nested = StructType().add("x", VariantType())
+    assert written(read(b'{"x":' + text + b"}", nested), nested) == b'{"x":' + text + b"}"

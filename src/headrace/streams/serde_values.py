@@ -1,7 +1,7 @@
 """Serdes for single Python values, without Spark: for processors and interactive queries.
 
 The bytes are those of `headrace.streams.engine.formats`. Values are as Spark has them in Python: structs are `Row`, times without
-a zone are local.
+a zone are local, and JSON without a schema is a `VariantVal`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Encode = Callable[[Any], "bytes | None"]
 Decode = Callable[["bytes | None"], Any]
+_MAX_DIGITS = 38  # of a decimal
 _NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
 
 
@@ -87,6 +88,9 @@ def _json(value: Any, kind: DataType | None = None) -> str:
 
     if value is None:
         return "null"
+    if isinstance(value, types.VariantVal):
+        with localcontext(prec=_MAX_DIGITS):  # the decimals of a VARIANT are products
+            return _json(value.toPython())
     if isinstance(kind, types.StructType):
         fields = _fields(value, kind.names)
         return _object((field.name, _json(fields.get(field.name), field.dataType)) for field in kind.fields)
@@ -153,7 +157,7 @@ def _parsed(text: str, kind: DataType) -> Any:
     from pyspark.sql import types
 
     if isinstance(kind, types.VariantType):
-        return json.loads(text)
+        return types.VariantVal.parseJson(text)
     return _typed(json.loads(text, parse_float=Decimal), kind)
 
 
@@ -169,6 +173,8 @@ def _typed(value: Any, kind: DataType) -> Any:
         return [_typed(item, kind.elementType) for item in value]
     if isinstance(kind, types.MapType):
         return {_key(name, kind.keyType): _typed(item, kind.valueType) for name, item in value.items()}
+    if isinstance(kind, types.VariantType):
+        return types.VariantVal.parseJson(_json(value))
     if isinstance(kind, types.DecimalType):
         return _fitted(Decimal(value), kind)
     simple: dict[type, Callable[[Any], Any]] = {

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 from pyspark.sql import functions as F
+from pyspark.sql.types import VariantVal
 
 from headrace.errors import TopologyError
 from headrace.streams import (
@@ -478,6 +479,8 @@ _AT = datetime(2026, 1, 1, 10, 0, 0, 5000)
             Serdes.json("amount decimal(38,10), zero decimal(20,10), at timestamp, plain timestamp_ntz, day date, raw binary"),
             (Decimal("1234567890123456789012345678.01234567"), Decimal(0), _AT, _AT, date(2026, 1, 1), b"x"),
         ),
+        (Serdes.json(), {"amount": Decimal("123456789012345678.91"), "b": [None, {"c": "ä", "d": 1.5e300, "e": 7}]}),
+        (Serdes.json("n double, v variant"), (1.0, VariantVal.parseJson('{"a":0.00000000012345678901234567890123456789}'))),
     ],
 )
 def test_a_processor_keeps_and_reads_json_as_spark_does(drive, serde, value):
