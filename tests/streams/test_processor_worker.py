@@ -91,6 +91,15 @@ def kept(name: str = "kept") -> StateStore:
     return Stores.key_value_store_builder(Stores.in_memory_key_value_store(name), Serdes.string(), Serdes.string())
 
 
+@pytest.mark.parametrize("kind", PunctuationType)
+def test_a_schedule_that_is_not_made_in_init_is_refused_because_it_would_be_lost(kind: PunctuationType) -> None:
+    def late(context: ProcessorContext, record: Record) -> None:
+        context.schedule(1000, kind, lambda time: None)
+
+    with pytest.raises(StreamsError, match="A schedule has to be made in init, which runs with every batch"):
+        run([row([0])], worker("one", act=late))
+
+
 def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:
     records = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
     assert [key for _, _, key in records] == ["early", "k"]

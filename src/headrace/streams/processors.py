@@ -88,6 +88,8 @@ class ProcessorContext:
         self.partition = partition
         self.schedules: list[Punctuation] = []
         self.stream_time, self.now = stream_time, now
+        self.is_initializing = False
+        """Whether `init` of the processor runs."""
         self._forward, self._stores, self._dues = forward, stores, dues
 
     def forward(self, record: Record, child_name: str | None = None) -> None:
@@ -107,8 +109,10 @@ class ProcessorContext:
         """Call a function with the time (ms) periodically; only from `init`, which runs again with every batch.
 
         By stream time when it reaches a multiple of the interval; by wall-clock time with or without records. Raises
-        ArgumentError for less than a millisecond.
+        ArgumentError for less than a millisecond, and StreamsError outside of `init`: the schedule would end with the batch.
         """
+        if not self.is_initializing:
+            raise StreamsError("A schedule has to be made in init, which runs with every batch: it ends with the batch.")
         interval_ms = milliseconds(interval, "interval")
         if interval_ms < 1:
             raise ArgumentError("The minimum supported scheduling interval is 1 millisecond.")

@@ -242,7 +242,9 @@ class _TaskProcessor:
         """Start a batch. place: of records forwarded before the first input record."""
         self._record, self._place, self._forwarded = None, place, 0
         if hasattr(self._processor, "init"):
+            self.context.is_initializing = True
             self._processor.init(self.context)
+            self.context.is_initializing = False
 
     def process(self, record: Record, place: list[int]) -> None:
         """One record."""
