@@ -293,12 +293,20 @@ class StreamsInstance:
             error = self._topic_monitor.explain(error)
         log.error("The application %s cannot continue: %s", self._config.application_id, error)
         self.error = error
-        response = None if isinstance(error, ShutdownRequestedError) else self._handler(error)
+        response = None if isinstance(error, ShutdownRequestedError) else self._response(error)
         again = response is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
         if again and not self._stopping.is_set():
             self._restart_engine()
             return
         self._shut_down_with_error(error if response is StreamThreadExceptionResponse.SHUTDOWN_APPLICATION else None)
+
+    def _response(self, error: BaseException) -> StreamThreadExceptionResponse:
+        """What the user's handler answers; a handler that fails shuts down the client: there is nobody else to end it."""
+        try:
+            return self._handler(error)
+        except BaseException:  # sys.exit() as well, which would end this thread only
+            log.exception("The uncaught exception handler of %s failed", self._config.application_id)
+            return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
 
     def _request_shutdown(self, engine: Engine | None, reason: BaseException) -> None:
         """Have all instances of the application end, before this one leaves the group."""

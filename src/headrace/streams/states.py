@@ -61,7 +61,7 @@ class StateMachine:
         self._listener = listener
 
     def transition_to(self, new: State) -> bool:
-        """Change to a state; whether that is a valid transition from the current one."""
+        """Change to a state; whether that is a valid transition from the current one. An error of the listener is logged."""
         with self._changed:
             old = self._state
             if new not in _VALID_TRANSITIONS[old] or new is old:
@@ -70,7 +70,10 @@ class StateMachine:
             self._changed.notify_all()
         log.info("State transition from %s to %s", old, new)
         if self._listener is not None:
-            self._listener(new, old)
+            try:
+                self._listener(new, old)
+            except Exception:  # whoever changes the state has to go on: an application that ends closes its tasks afterwards
+                log.exception("The state listener failed at the transition from %s to %s", old, new)
         return True
 
     def wait_for(self, condition: Callable[[State], bool], timeout_s: float | None) -> bool:
