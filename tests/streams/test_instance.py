@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import MissingSourceTopicError
-from headrace.streams import Consumed, KafkaStreams, Serdes, State, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Serdes, State, StreamsBuilder, StreamThreadExceptionResponse
 
 ERROR = MissingSourceTopicError(["in"])  # which no broker has to explain
 
@@ -33,11 +33,16 @@ def leave(*_: Any) -> Any:
     sys.exit(1)
 
 
-@pytest.mark.parametrize("handler", [unreachable, leave])
-def test_an_uncaught_exception_handler_that_fails_shuts_down_the_client(handler: Callable[..., Any]):
+@pytest.mark.parametrize("handler", [unreachable, leave, lambda error: None, lambda error: "replace"])
+def test_an_uncaught_exception_handler_that_fails_or_answers_something_else_shuts_down_the_client(handler: Callable[..., Any]):
     streams = running(uncaught_exception_handler=handler)
     streams._instance._on_error(ERROR)
     assert (streams.state(), streams.error) == (State.ERROR, ERROR)
+
+
+def test_an_uncaught_exception_handler_can_answer_with_the_text_of_a_response():
+    streams = running(uncaught_exception_handler=lambda error: "replace_thread")
+    assert streams._instance._response(ERROR) is StreamThreadExceptionResponse.REPLACE_THREAD
 
 
 def test_a_state_listener_that_fails_stops_no_transition():

@@ -9,6 +9,7 @@ from headrace.kafka.reset_policy import reset_ms
 from headrace.streams import (
     AutoOffsetReset,
     Consumed,
+    EmitStrategy,
     Grouped,
     Joined,
     JoinWindows,
@@ -17,6 +18,7 @@ from headrace.streams import (
     Named,
     Repartitioned,
     Serdes,
+    SessionWindows,
     Stores,
     StoreType,
     StreamJoined,
@@ -151,6 +153,19 @@ def test_stores_without_a_type_are_where_the_settings_say(given: dict[str, str],
 def test_stores_of_a_kind_that_is_not_there_are_refused(key: str, value: str, sentence: str):
     with pytest.raises(ConfigError, match=sentence):
         StreamsBuilder({key: value}).build()
+
+
+def test_a_strategy_and_a_type_may_be_given_as_their_texts():
+    windowed = stream().group_by_key().windowed_by(TimeWindows.of_size_with_no_grace(10))
+    sessions = stream().group_by_key().windowed_by(SessionWindows.of_inactivity_gap_with_no_grace(10))
+    for grouped in (windowed, sessions):
+        assert grouped.emit_strategy("on_window_close")._emit is EmitStrategy.ON_WINDOW_CLOSE  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match=r"`emit_strategy` is 'closed', but should be EmitStrategy\.ON_WINDOW_UPDATE"):
+            grouped.emit_strategy("closed")  # type: ignore[arg-type]
+    assert Materialized().with_store_type("in_memory").store_type is StoreType.IN_MEMORY  # type: ignore[arg-type]
+    assert StreamJoined().with_dsl_store_suppliers("in_memory").store_type is StoreType.IN_MEMORY  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"`store_type` is 'disk', but should be StoreType\.ROCKS_DB or StoreType\.IN_MEMORY"):
+        Materialized().with_store_type("disk")  # type: ignore[arg-type]
 
 
 def test_a_store_of_the_last_keys_has_a_size():

@@ -100,6 +100,18 @@ def test_a_schedule_that_is_not_made_in_init_is_refused_because_it_would_be_lost
         run([row([0])], worker("one", act=late))
 
 
+def test_a_punctuation_may_be_given_as_its_text() -> None:
+    def init(context: ProcessorContext) -> None:
+        for kind in PunctuationType:
+            text: Any = str(kind)
+            context.schedule(10, text, lambda time, text=text: context.forward(Record(text, None, time)))
+        with pytest.raises(StreamsError, match=r"`punctuation` is 'clock', but should be PunctuationType\.STREAM_TIME or"):
+            context.schedule(10, "clock", lambda time: None)  # type: ignore[arg-type]
+
+    records = forwarded(run([row([0])], worker("one", init), now=10))
+    assert [key for _, _, key in records] == ["k", "stream_time"]
+
+
 def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:
     records = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
     assert [key for _, _, key in records] == ["early", "k"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 from headrace.errors import ArgumentError
 from headrace.streams import cogrouped
 from headrace.streams.aggregation import Grouping, aggregate
+from headrace.streams.arguments import choice
 from headrace.streams.flow import StreamFlow
 from headrace.streams.materialized import Materialized
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Function, Reduce
@@ -84,10 +85,11 @@ class TimeWindowedKStream(_WindowedStream[Windows]):
         return self._aggregate(Fold(initializer, aggregator), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> TimeWindowedKStream:
-        """When to pass on results. Raises ArgumentError for a window that never closes."""
-        if isinstance(self._windows, UnlimitedWindows) and emit_strategy is EmitStrategy.ON_WINDOW_CLOSE:
+        """When to pass on results. Raises ArgumentError for a window that never closes, and for what is no strategy."""
+        emit = choice(EmitStrategy, emit_strategy, "emit_strategy")
+        if isinstance(self._windows, UnlimitedWindows) and emit is EmitStrategy.ON_WINDOW_CLOSE:
             raise ArgumentError("ON_WINDOW_CLOSE emit strategy cannot be used for UnlimitedWindows")
-        return TimeWindowedKStream(self._grouping, self._windows, emit_strategy)
+        return TimeWindowedKStream(self._grouping, self._windows, emit)
 
 
 class SessionWindowedKStream(_WindowedStream[SessionWindows]):
@@ -100,8 +102,8 @@ class SessionWindowedKStream(_WindowedStream[SessionWindows]):
         return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:
-        """When to pass on results."""
-        return SessionWindowedKStream(self._grouping, self._windows, emit_strategy)
+        """When to pass on results. Raises ArgumentError for what is no strategy."""
+        return SessionWindowedKStream(self._grouping, self._windows, choice(EmitStrategy, emit_strategy, "emit_strategy"))
 
 
 def _named_and_materialized(

@@ -301,9 +301,11 @@ class StreamsInstance:
         self._shut_down_with_error(error if response is StreamThreadExceptionResponse.SHUTDOWN_APPLICATION else None)
 
     def _response(self, error: BaseException) -> StreamThreadExceptionResponse:
-        """What the user's handler answers; a handler that fails shuts down the client: there is nobody else to end it."""
+        """What the user's handler answers; one that fails, or answers with something else, shuts down the client: there is
+        nobody else to end it.
+        """
         try:
-            return self._handler(error)
+            return StreamThreadExceptionResponse(self._handler(error))
         except BaseException:  # sys.exit() as well, which would end this thread only
             log.exception("The uncaught exception handler of %s failed", self._config.application_id)
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError
+from headrace.streams.arguments import choice
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
@@ -74,10 +75,10 @@ class Materialized:
         return replace(self, retention_ms=retention_ms)
 
     def with_store_type(self, store_type: StoreType) -> Materialized:
-        """With a store type. Raises ArgumentError if there is a supplier."""
+        """With a store type. Raises ArgumentError if there is a supplier, and for another type."""
         if self.supplier:
             raise ArgumentError("Cannot set store type when store supplier is pre-configured.")
-        return replace(self, store_type=store_type)
+        return replace(self, store_type=choice(StoreType, store_type, "store_type"))
 
     @property
     def name(self) -> str | None:

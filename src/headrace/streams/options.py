@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from headrace.errors import ArgumentError
+from headrace.streams.arguments import choice
 from headrace.streams.durations import Duration, by_duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
@@ -254,8 +255,8 @@ class StreamJoined(_Formats):
         return replace(self, other_store_supplier=supplier)
 
     def with_dsl_store_suppliers(self, store_type: StoreType) -> Self:
-        """With a type of all stores that have no supplier."""
-        return replace(self, store_type=store_type)
+        """With a type of all stores that have no supplier. Raises ArgumentError for another one."""
+        return replace(self, store_type=choice(StoreType, store_type, "store_type"))
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> Self:
         """With changelog topics that have these settings."""

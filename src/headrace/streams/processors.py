@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from headrace.errors import ArgumentError, StreamsError
+from headrace.streams.arguments import choice
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.row_headers import Headers
 
@@ -109,18 +110,20 @@ class ProcessorContext:
         """Call a function with the time (ms) periodically; only from `init`, which runs again with every batch.
 
         By stream time when it reaches a multiple of the interval; by wall-clock time with or without records. Raises
-        ArgumentError for less than a millisecond, and StreamsError outside of `init`: the schedule would end with the batch.
+        ArgumentError for less than a millisecond or another type, and StreamsError outside of `init`: the schedule would end
+        with the batch.
         """
         if not self.is_initializing:
             raise StreamsError("A schedule has to be made in init, which runs with every batch: it ends with the batch.")
         interval_ms = milliseconds(interval, "interval")
         if interval_ms < 1:
             raise ArgumentError("The minimum supported scheduling interval is 1 millisecond.")
-        if punctuation is PunctuationType.STREAM_TIME:
+        kind = choice(PunctuationType, punctuation, "punctuation")
+        if kind is PunctuationType.STREAM_TIME:
             due = 0 if self.stream_time < 0 else (self.stream_time // interval_ms + 1) * interval_ms
         else:
             due = self._dues.get(len(self.schedules), self.now + interval_ms)
-        self.schedules.append(Punctuation(interval_ms, punctuation, callback, due))
+        self.schedules.append(Punctuation(interval_ms, kind, callback, due))
         return self.schedules[-1]
 
     def current_stream_time_ms(self) -> int:
