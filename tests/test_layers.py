@@ -17,8 +17,12 @@ LAYERS = (
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
-NAMES = {".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
-"""Module name → file."""
+def _name(path: Path) -> str:
+    return ".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+NAMES = {_name(path): path for path in MODULES}
+"""Module name → file; the name of a package is that of its `__init__`."""
 TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 JAVA = {path: path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.java"))}
 
@@ -110,11 +114,13 @@ DSL = frozenset({
     "aggregation", "branched", "cogrouped", "foreign_key", "grouped_stream", "grouped_table", "stream", "stream_join", "table",
     "table_join",
 })  # fmt: skip
-"""The classes of Kafka Streams' DSL return each other: a stream becomes a table, which becomes a stream."""
+"""The classes of Kafka Streams' DSL return each other (docs/decisions/0028-size-and-places.md)."""
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
     inner = {name: others & NAMES.keys() for name, others in imports().items()}
+    packages = {name for name, path in NAMES.items() if path.name == "__init__.py"}
+    assert any(others & packages for others in inner.values()), "a circle by way of a package is seen"
     left = set(inner)  # without what is in no circle: what imports nothing that is left, or is imported by nothing that is left
     while alone := {m for m in left if not inner[m] & left or not any(m in inner[other] for other in left)}:
         left -= alone
