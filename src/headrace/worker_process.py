@@ -19,6 +19,7 @@ from headrace.cluster.standalone.connector_files import connector_config
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
+from headrace.connect_config.ignored import ignored_by_converters
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.lineage.emitter import lineage_emitter
@@ -53,8 +54,6 @@ def run_distributed(
     config = _with_port(DistributedConfig(props))
     if starts_spark:
         spark_start.start(config.spark_conf())
-    for option, reason in config.definition().without_effect(config.originals).items():
-        log.warning("worker.option.ignored", option=option, reason=reason)
     stop = stop or threading.Event()
     thrown_out: list[ConnectError] = []
 
@@ -119,6 +118,9 @@ def _run(
     config: WorkerConfig, stores: WorkerStores, group: Group | StandaloneGroup, start: ProcessStart, others: WorkerClient
 ) -> None:
     stop_on_signals(start.stop)
+    ignored = config.definition().without_effect(config.originals) | ignored_by_converters(config.originals)
+    for option, reason in ignored.items():
+        log.warning("worker.option.ignored", option=option, reason=reason)
     with ExitStack() as running:
         running.callback(others.close)
         admin = Admin(config.client_props("admin"))

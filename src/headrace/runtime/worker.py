@@ -16,6 +16,7 @@ import structlog
 
 from headrace.connect_config.common import SinkConnectorConfig, SourceConnectorConfig
 from headrace.connect_config.enrich import chain_definition
+from headrace.connect_config.ignored import ignored_by_converters
 from headrace.connect_config.settings import ConnectorSettings, connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
@@ -316,9 +317,10 @@ def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
 
 
 def _log_ignored(cls: type[Any], settings: ConnectorSettings) -> None:
-    """Log options without effect. A class in Java has no options of its own."""
+    """Log options without effect. Of a connector in Java only the common ones: it, and mostly its converters, run in Java."""
     ignored = settings.definition().without_effect(settings.originals)
     if not issubclass(cls, JavaPlugin):
         ignored |= cls.definition().without_effect(settings.originals)
+        ignored |= ignored_by_converters(settings.originals)
     for option, reason in ignored.items():
         log.warning("connector.option.ignored", option=option, reason=reason)
