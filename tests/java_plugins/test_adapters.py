@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,6 +214,18 @@ def test_metrics_may_be_no_number_and_one_that_throws_hides_no_other(
     source = started()
     shown = {metric["name"]: metric["value"] for metric in host.metrics()}
     assert (math.isnan(shown["average"]), shown["tables"], "broken" in shown) == (True, 2.0, False)
+    source.stop()
+
+
+def test_a_connector_that_is_left_behind_leaves_the_names_of_its_metrics_to_the_next(
+    started: Callable[..., JavaConnector], host: ProcessHost, tmp_path: Path
+) -> None:
+    started(hang="connector.stop", until=str(tmp_path / "end")).stop()
+    source = started()
+    (tmp_path / "end").touch()
+    wait_until(lambda: all(thread.name != "plugin-c" for thread in threading.enumerate()), 180, "the first has stopped")
+    time.sleep(connect_host._CACHE_S)
+    assert {"average", "tables"} <= {metric["name"] for metric in host.metrics()}
     source.stop()
 
 

@@ -135,6 +135,7 @@ class JavaConnector(JavaPlugin):
                 call.result(_STOP_S)
         except TimeoutError:
             log.warning("plugin.stop.left-behind", plugin=self.plugin_name, limit_s=_STOP_S)
+            host.ask("connector.cancel", id=id)
         finally:
             self._host.forget(self._id)
             self._host.release()

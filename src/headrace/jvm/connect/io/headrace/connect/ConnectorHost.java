@@ -65,6 +65,11 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
         stopConnector();
     }
 
+    /** It has not stopped in time, and is left behind: another instance adds its own metrics under the same names. */
+    void cancel() {
+        HostEnvironment.close(metrics);
+    }
+
     private synchronized void stopConnector() {
         try (ContextLoader swapped = ContextLoader.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.stop();

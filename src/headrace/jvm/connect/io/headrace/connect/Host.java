@@ -115,9 +115,19 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "connector.taskConfigs":
                 return connectors.get(id).taskConfigs((int) number(request, "most"));
             case "connector.stop":
-                ConnectorHost connector = connectors.remove(id);
+                ConnectorHost connector = connectors.get(id);
                 if (connector != null) {
-                    connector.stop();
+                    try {
+                        connector.stop();
+                    } finally {
+                        connectors.remove(id);
+                    }
+                }
+                return null;
+            case "connector.cancel":
+                ConnectorHost left = connectors.remove(id);
+                if (left != null) {
+                    left.cancel();
                 }
                 return null;
             default:

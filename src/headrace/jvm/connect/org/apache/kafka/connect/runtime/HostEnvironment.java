@@ -1,15 +1,19 @@
 package org.apache.kafka.connect.runtime;
 
 import java.io.Closeable;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.metrics.KafkaMetric;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
@@ -33,6 +37,22 @@ public final class HostEnvironment {
     final Plugins plugins = new NoPlugins();
     private final Set<List<Object>> measured = ConcurrentHashMap.newKeySet();
 
+    /** Closed once: when one that was left behind ends at last, the metrics of these names are another instance's. */
+    private static final class OwnMetrics extends PluginMetricsImpl {
+        private final AtomicBoolean closed = new AtomicBoolean();
+
+        OwnMetrics(Metrics metrics, Map<String, String> tags) {
+            super(metrics, tags);
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (closed.compareAndSet(false, true)) {
+                super.close();
+            }
+        }
+    }
+
     /** props: the worker's, as far as tasks read them. */
     public HostEnvironment(Map<String, String> props) {
         Map<String, String> all = new HashMap<>(DEFAULTS);
@@ -43,12 +63,15 @@ public final class HostEnvironment {
 
     /** Where a connector adds its metrics; close it with the connector. */
     public PluginMetricsImpl ofConnector(String name) {
-        return metrics.connectorPluginMetrics(name);
+        return new OwnMetrics(metrics.metrics(), Map.of("connector", name));
     }
 
     /** The same of a task. */
     public PluginMetricsImpl ofTask(String connector, int number) {
-        return metrics.taskPluginMetrics(new ConnectorTaskId(connector, number));
+        Map<String, String> tags = new LinkedHashMap<>();
+        tags.put("connector", connector);
+        tags.put("task", String.valueOf(number));
+        return new OwnMetrics(metrics.metrics(), tags);
     }
 
     /**
