@@ -171,7 +171,7 @@ def test_a_decimal_in_a_fixed_type_is_written_as_one_again() -> None:
     })  # fmt: skip
     assert connect(avro(schema)) == schema
     for written in (node, avro(schema)):
-        assert writing_plan(schema, json.dumps(written), PLAIN) == {"t": "fixed", "n": 4}
+        assert writing_plan(schema, json.dumps(written), PLAIN) == {"t": "fixed", "n": 4, "decimal": True}
     zero = avro(Schema("struct", fields={"x": schema.same_but(default="AA==")}))["fields"][0]
     assert zero["default"] == "\0" * 4
 

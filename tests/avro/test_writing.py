@@ -17,7 +17,7 @@ from headrace.testing.registry import SchemaRegistry
 from headrace.values.schema import DATE, TIMESTAMP, Schema
 from tests.avro.chains import props, through
 from tests.avro.test_data import deserialized, serialized
-from tests.transforms.chains import JSON, Record
+from tests.transforms.chains import JSON, Failed, Record
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -111,6 +111,19 @@ def test_a_decimal_gets_the_scale_of_the_newest_schema_or_is_an_error_of_its_rec
     assert [deserialized(registry, outcome.value) for outcome in outcomes] == data[:3]
     for number, outcome in (("14.4320", lost), ("14.4321", long)):
         assert f"the decimal {number} does not fit the scale 2 of its schema (field a)" in (outcome.cause or "")
+
+
+def test_bytes_of_a_fixed_type_have_its_size(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.register("orders-value", record("R", a={"type": "fixed", "name": "F", "size": 3}))
+    struct = {"type": "struct", "name": "R", "fields": [{"type": "bytes", "field": "a"}]}
+    values = [json.dumps({"schema": struct, "payload": {"a": text}}).encode() for text in ("AQID", "AQI=", "gA==", "AQIDBA==")]
+    to = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
+    chain = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    written, *failed = through(spark, chain, map(Record, values), to)
+    assert (written.value or b"")[5:] == b"\1\2\3"
+    for size, outcome in zip((2, 1, 4), failed, strict=True):
+        assert isinstance(outcome, Failed), outcome
+        assert f"{size} bytes for a fixed type of 3" in (outcome.cause or "")
 
 
 def test_a_number_is_written_as_a_wider_one_of_the_newest_schema(spark: SparkSession, registry: SchemaRegistry) -> None:

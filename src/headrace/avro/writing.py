@@ -92,7 +92,8 @@ class _AvroPlans:
         if kind in _PRIMITIVES:
             return {"t": "single" if (kind, schema.type) == ("double", "float32") else kind} | _scales(schema, node)
         if kind == "fixed":
-            return {"t": "fixed", "n": node["size"]} | _scales(schema, node)
+            decimal = {"decimal": True} | _scales(schema, node) if schema.logical == DECIMAL else {}
+            return {"t": "fixed", "n": node["size"]} | decimal
         if kind == "enum":
             return {"t": "enum", "s": node["symbols"]}
         if kind == "map" and schema.values:

@@ -64,6 +64,7 @@ final class AvroScalars {
     static final class Bytes extends AvroPut {
         private final boolean isRaw;
         private final int size; // of a fixed type, else -1
+        private final boolean isDecimal; // whose digits may be fewer than those of a fixed type
         private final boolean isRescaled; // a decimal whose data has another scale than the schema
         private final int dataScale;
         private final int scale;
@@ -72,6 +73,7 @@ final class AvroScalars {
             super("bytes");
             this.isRaw = isRaw;
             this.size = node.path("n").asInt(-1);
+            this.isDecimal = node.path("decimal").asBoolean();
             this.isRescaled = node.has("to");
             this.dataScale = node.path("from").asInt();
             this.scale = node.path("to").asInt();
@@ -98,9 +100,9 @@ final class AvroScalars {
             }
         }
 
-        /** Of a decimal, whose digits may be fewer: the sign goes before them. */
+        /** Before the digits of a decimal, which may be fewer, goes the sign. */
         private byte[] fitted(byte[] bytes) {
-            if (bytes.length > size) {
+            if (isDecimal ? bytes.length > size : bytes.length != size) {
                 throw new AvroPut.Refused(bytes.length + " bytes for a fixed type of " + size);
             }
             byte[] whole = new byte[size];
