@@ -158,6 +158,23 @@ def test_a_decimal_whose_exponent_is_huge_is_an_error_of_its_record(spark: Spark
     assert [json.loads(outcome.value or b"") for outcome in (zero, whole)] == [{"price": "AA=="}, {"price": "BRQ="}]
 
 
+def test_a_decimal_without_bytes_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
+    price = {
+        "type": "string",
+        "title": DECIMAL,
+        "connect.version": 1,
+        "connect.type": "bytes",
+        "connect.parameters": {"scale": "2"},
+    }
+    fields = {"price": {"oneOf": [{"type": "null"}, price]}, "inner": {"type": "object", "properties": {"price": price}}}
+    id = registry.register("orders-value", {"type": "object", "properties": fields}, "JSON")
+    texts = (b'{"price":"","inner":{"price":"AA=="}}', b'{"price":"AA==","inner":{"price":""}}')
+    numbers = props(registry, CONVERTER, decimal_format="numeric")
+    for outcome in through(spark, numbers, [Record(b"\0" + id.to_bytes(4) + text) for text in texts]):
+        assert isinstance(outcome, Failed), outcome
+        assert "Invalid bytes for Decimal field" in (outcome.cause or "")
+
+
 def test_data_without_a_schema_is_refused(spark: SparkSession, registry: SchemaRegistry) -> None:
     config = props(registry, CONVERTER)
     plain = {**config, "value.converter": JSON, "value.converter.schemas.enable": "false"}

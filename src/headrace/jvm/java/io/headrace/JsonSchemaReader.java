@@ -107,7 +107,10 @@ final class JsonSchemaReader {
                 throw new IOException("Invalid type for Decimal, underlying representation should be numeric or bytes but was "
                     + value.getNodeType());
             }
-            return Plain.bytes(value);
+            if (Plain.bytes(value).binaryValue().length == 0) {
+                throw new IOException("Invalid bytes for Decimal field");
+            }
+            return value;
         }
     }
 

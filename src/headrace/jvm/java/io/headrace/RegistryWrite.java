@@ -133,7 +133,7 @@ public final class RegistryWrite {
                 ByteBuffer whole = ByteBuffer.allocate(1 + Integer.BYTES + target.prefix.length + payload.length);
                 row[0] = whole.put((byte) 0).putInt(target.id).put(target.prefix).put(payload).array();
             }
-        } catch (AvroPut.Refused | IOException | StackOverflowError e) {
+        } catch (IOException | RuntimeException | StackOverflowError e) {
             row[2] = UTF8String.fromString(String.format(PROBLEM, format, PayloadRead.why(e, null)));
         }
     }
