@@ -12,12 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli.app import app
+from headrace.config.redaction import remember
 from headrace.doctor import clusters, machine
-from headrace.doctor.finding import Finding, Severity
+from headrace.doctor.finding import Finding, Severity, wrong
 from headrace.doctor.run import client_settings, examine
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.runtime.distributed_config import DistributedConfig
+from tests.cli.command import headrace
 from tests.clusters import Cluster, record
 from tests.process import worker_properties
 
@@ -291,3 +293,30 @@ def test_secrets_of_providers_are_in_no_line(props: Props, tmp_path: Path) -> No
     assert result.exit_code == 1
     assert "secret-host" not in result.output
     assert f"${{file:{secrets}:servers}}" in result.output
+
+
+@pytest.mark.slow
+def test_a_problem_is_one_line_without_what_the_client_logs_of_it(tmp_path: Path) -> None:
+    props = worker_properties("doctor", f"http://127.0.0.1:{free_port()}") | {
+        "config.providers": "env",
+        "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+        "bootstrap.servers": "${env:SERVERS_OF_A_TEST}",
+    }
+    file = write(tmp_path / "w.properties", props)
+    ended = headrace("doctor", str(file), "--timeout", "1", environ={"SERVERS_OF_A_TEST": "secret-name.invalid:9092"})
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "secret-name" not in ended.stdout
+    assert all(line.split()[0] in ("ok", "warning", "wrong") for line in ended.stdout.splitlines())
+
+
+def test_a_secret_is_found_as_it_is_before_its_blanks_are_changed() -> None:
+    remember("of two  blanks", "${file:x:y}")
+    assert wrong("cluster", "'of two  blanks' is not\nhost:port", "").line() == "wrong    cluster  '${file:x:y}' is not host:port"
+
+
+def test_a_secret_is_found_before_a_sentence_is_taken_apart() -> None:
+    remember("secret. of two sentences", "${file:x:z}")
+    admin, finding = clusters.login({"bootstrap.servers": "secret. of two sentences"}, "bootstrap.servers", 0.5)
+    assert admin is None
+    assert finding.message.startswith("Could not reach the Kafka cluster at '${file:x:z}' within 0.5 s")
+    assert "of two sentences" not in finding.line()

@@ -23,6 +23,7 @@ from headrace.cli.project.commands import group as project
 from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
+from headrace.runtime import logs
 
 app = typer.Typer(
     name="headrace",
@@ -78,7 +79,12 @@ app.command("hash-password", rich_help_panel=_LOCAL)(hash_password.hash_password
 
 
 def run() -> None:
-    """Run the process's arguments; ends the process. An error of headrace is its sentence on standard error, and status 1."""
+    """Run the process's arguments; ends the process. An error of headrace is its sentence on standard error, and status 1.
+
+    Warnings are logged on standard error, redacted, where the command does not set up its log itself. What a client of Kafka
+    complains about is not among them: the command says that in its own sentence.
+    """
+    logs.configure(level="WARNING", clients=False)
     try:
         app(prog_name="headrace")
     except HeadraceError as error:

@@ -41,7 +41,7 @@ def doctor(
     for finding in examine(load_properties(file), read, timeout_s):
         findings.append(finding)
         if not as_json:
-            typer.echo(redact(finding.line()))
+            typer.echo(finding.line())
     worst_status = worst(findings)
     if as_json:
         body = {"status": worst_status, "findings": [finding.body() for finding in findings]}

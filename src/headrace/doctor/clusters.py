@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
 from headrace.cluster.worker_topics import config_topic, offset_topic, status_topic
+from headrace.config.redaction import redact
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import ConfigError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
@@ -53,7 +54,7 @@ def login(props: Mapping[str, str], setting: str, timeout_s: float) -> tuple[Ins
         admin = InspectingAdmin(props)
         count, cluster = admin.broker_count(timeout_s), admin.cluster_id(timeout_s)
     except HeadraceError as error:
-        message, _, remedy = str(error).rstrip(".").partition(". ")
+        message, _, remedy = redact(str(error)).rstrip(".").partition(". ")  # a secret may have what sentences are parted at
         return None, wrong("cluster", message, remedy or f"correct the client settings beside {setting}")
     return admin, ok("cluster", f"{setting}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
 

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from headrace.config.redaction import redact
+
 
 class Severity(StrEnum):
     """The severity of a finding."""
@@ -30,8 +32,11 @@ class Finding:
     """The remedy, in the imperative; empty if there is nothing to do."""
 
     def line(self) -> str:
-        """Severity, check, message and remedy in one line; line breaks in messages of brokers are replaced."""
-        text = f"{self.message}; {self.remedy}" if self.remedy else self.message
+        """Severity, check, message and remedy in one line; line breaks in messages of brokers are replaced.
+
+        Values of config providers are redacted, before the blanks in them are changed.
+        """
+        text = redact(f"{self.message}; {self.remedy}" if self.remedy else self.message)
         return f"{self.status:<8} {self.check:<8} {' '.join(text.split())}"
 
     def body(self) -> dict[str, Any]:

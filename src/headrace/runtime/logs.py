@@ -32,11 +32,11 @@ LEVELS = {
 _OF_PYTHON = {"WARNING": logging.WARNING, "CRITICAL": logging.CRITICAL}
 
 
-def configure(stream: TextIO | None = None, level: str | None = None) -> None:
-    """Set up logging of the process; call it once at the start.
+def configure(stream: TextIO | None = None, level: str | None = None, clients: bool = True) -> None:
+    """Set up logging of the process; another call replaces what the one before it has set up.
 
-    stream: output, standard error if None; level: a name in LEVELS or of Python's logging, that of `HEADRACE_LOG_LEVEL` if None.
-    Raises ConfigError for a name that is no level.
+    stream: output, standard error if None; level: a name in LEVELS or of Python's logging, that of `HEADRACE_LOG_LEVEL` if None;
+    clients: whether the warnings of Kafka's clients are logged. Raises ConfigError for a name that is no level.
     """
     root_level = _number(level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO")
     shared = [
@@ -64,6 +64,7 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     RECENT.addFilter(_not_of_py4j)
     root.handlers[:] = [handler, RECENT]
     root.setLevel(root_level)
+    logging.getLogger("headrace.kafka.client").setLevel(logging.NOTSET if clients else logging.ERROR)
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 

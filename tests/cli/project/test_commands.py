@@ -12,8 +12,11 @@ from typer.testing import CliRunner, Result
 from headrace.cli.app import app
 from headrace.cli.preview import default_worker
 from headrace.cli.project import chains
+from headrace.cli.project.drift import ProjectDrift
 from headrace.cli.project.folder import ChainTest, chain_tests, connectors, environment
+from headrace.config.redaction import remember
 from headrace.errors import ConfigError, SetupError
+from tests.cli.command import headrace
 from tests.cli.connectors.conftest import SOURCE, url
 
 __all__ = ["url"]
@@ -158,6 +161,32 @@ def test_drift_ends_with_1_where_the_worker_or_a_topic_cannot_be_asked(folder: P
     away = project("drift", str(folder))
     assert away.exit_code == 1
     assert "No worker can be reached at http://127.0.0.1:1" in str(away.exception)
+
+
+SECRET = "secret-host.invalid"
+KAFKA = """
+"config.providers" = "env,other"
+"config.providers.env.class" = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+"bootstrap.servers" = "${env:SERVERS_OF_A_TEST}"
+"request.timeout.ms" = 500
+"""
+
+
+@pytest.mark.slow
+def test_a_value_of_a_provider_is_not_shown_nor_what_the_client_logs_of_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "project.toml").write_text(f'[environments.dev]\nurl = "http://127.0.0.1:1"\n[environments.dev.kafka]{KAFKA}')
+    (tmp_path / "topics.toml").write_text("[orders]\npartitions = 1\nreplication.factor = 1\n")
+    ended = headrace("project", "drift", str(tmp_path), environ={"SERVERS_OF_A_TEST": f"{SECRET}:9092"})
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert SECRET not in ended.stderr
+    warning, sentence = ended.stderr.splitlines()
+    assert "The config provider other is not used" in warning
+    assert sentence.startswith("topics.toml: Could not reach the Kafka cluster at '${env:SERVERS_OF_A_TEST}'")
+
+
+def test_a_value_of_a_provider_is_not_in_the_json_of_drift() -> None:
+    remember('a "b"  c.invalid:1', "${file:d:e}")
+    assert ProjectDrift(not_known=['No cluster at a "b"  c.invalid:1.']).json()["not_known"] == ["No cluster at ${file:d:e}."]
 
 
 FAILED = {"outcome": "failed", "failure": {"message": "No such field", "cause": "x"}, "output": None}

@@ -14,6 +14,7 @@ from headrace.cli.connectors.apply import ConnectorChanges
 from headrace.cli.connectors.texts import plain
 from headrace.cli.project import folder
 from headrace.cli.project.drift import project_drift
+from headrace.config.redaction import redact
 from headrace.errors import HeadraceError, SetupError
 
 CHANGES = 3
@@ -192,7 +193,7 @@ def test(target: Folder = Path(), env: Env = None) -> None:
         failed += bool(problems)
         typer.echo(f"{'failed' if problems else 'passed'}  {test.file.relative_to(target)}")
         for text in problems:
-            typer.echo(f"        {plain(text, lines=True)}")
+            typer.echo(f"        {plain(redact(text), lines=True)}")
     typer.echo(f"{len(tests) - failed} passed, {failed} failed")
     if failed:
         raise typer.Exit(1)

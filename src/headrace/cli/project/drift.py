@@ -14,6 +14,7 @@ from headrace.cli.connectors.apply import differences
 from headrace.cli.connectors.texts import plain
 from headrace.cli.project import folder
 from headrace.config.diff import Action, Diff
+from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
 
 
@@ -40,9 +41,8 @@ class ProjectDrift:
             diff.name: "missing" if diff.action is Action.CREATE else [setting.key for setting in diff.settings]
             for diff in self.connectors
         }
-        return {
-            "connectors": connectors, "topics": self.topics, "applications": self.applications, "not_known": self.not_known,
-        }  # fmt: skip
+        not_known = list(map(redact, self.not_known))
+        return {"connectors": connectors, "topics": self.topics, "applications": self.applications, "not_known": not_known}
 
     def show(self) -> None:
         """For a terminal."""
@@ -57,7 +57,7 @@ class ProjectDrift:
         if self.topics:
             tables.show(tables.drift(self.topics))
         for sentence in self.not_known:
-            typer.echo(plain(sentence), err=True)
+            typer.echo(plain(redact(sentence)), err=True)
 
 
 def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
