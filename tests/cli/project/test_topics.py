@@ -84,6 +84,13 @@ def test_plan_shows_apply_creates_and_drift_compares_topics_and_internal_topics(
     assert f"+ {name}: new" in planned.output
     assert f"+ {changelog}" in planned.output and "repartition, partitions: 2" in planned.output
     assert destination.admin.describe(name) is None
+    (folder / "connectors").mkdir()
+    (folder / "connectors" / "c.json").write_text('{"name": "c", "config": {}}')
+    status, differences = drift(folder)
+    assert (status, [one["topic"] for one in differences["topics"]]) == (3, [name])
+    assert differences["not_known"][-1].startswith(f"No worker can be reached at {NO_WORKER}")
+    (folder / "connectors" / "c.json").unlink()
+    (folder / "connectors").rmdir()
     status, differences = drift(folder)
     assert status == 3
     assert [(one["topic"], one["what"]) for one in differences["topics"]] == [(name, "topic")]

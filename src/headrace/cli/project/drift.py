@@ -63,14 +63,19 @@ class ProjectDrift:
 def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
     """Compare topics, streams applications and connectors with a project.
 
-    Raises ConfigError, SetupError for what is wrong with the project, ConnectError if the worker does not answer.
+    A cluster or a worker that does not answer is among what is not known. Raises ConfigError, SetupError for what is wrong with
+    the project.
     """
     drift = ProjectDrift()
     _topics(target, env, drift)
     _applications(target, env, drift)
     if connectors := folder.connectors(target, env):
         client = options.connect(env.worker_url())
-        diffs = differences(client, connectors)
+        try:
+            diffs = differences(client, connectors)
+        except HeadraceError as error:  # what was found before it counts
+            drift.not_known.append(error.message)
+            return drift
         drift.connectors = [diff for diff in diffs if diff.action is not Action.KEEP]
         drift.not_known += [
             f"{diff.name}: {', '.join(diff.not_known)}: the worker hides the running value from this user; ask as one of the "
