@@ -23,6 +23,7 @@ from headrace.streams import (
     StoreType,
     StreamJoined,
     StreamsBuilder,
+    StreamsConfig,
     TimeWindows,
 )
 from headrace.streams.options import take
@@ -40,6 +41,18 @@ def test_a_reset_policy_by_duration_is_java_s_text_of_it():
     for wrong in ("by_duration:", "by_duration:P", "by_duration:1h", "by_duration:PT1X"):
         with pytest.raises(ConfigError, match=f"Invalid value {wrong} for configuration auto.offset.reset"):
             reset_ms(wrong)
+
+
+@pytest.mark.parametrize("policy", ["LATEST", "begining", ""])
+def test_a_reset_policy_that_kafka_does_not_have_is_refused_at_once(policy: str):
+    sentence = f"Invalid value {policy} for configuration auto.offset.reset: The value must be either 'earliest', 'latest', "
+    with pytest.raises(ConfigError, match=sentence):
+        Consumed().with_offset_reset_policy(policy)
+    for key in ("auto.offset.reset", "consumer.auto.offset.reset", "main.consumer.auto.offset.reset"):
+        with pytest.raises(ConfigError, match=sentence):
+            StreamsConfig({"application.id": "app", "bootstrap.servers": "127.0.0.1:1", key: policy})
+    with pytest.raises(ConfigError, match=r"Invalid value by_duration:xyz for configuration auto\.offset\.reset: it has"):
+        Consumed.with_("by_duration:xyz")
 
 
 def test_options_come_in_any_order_or_by_keyword():

@@ -1,4 +1,4 @@
-"""The policy `by_duration:<ISO duration>` of `auto.offset.reset` (KIP-1106): begin at the records of so long ago."""
+"""The policies of `auto.offset.reset`, and `by_duration:<ISO duration>` (KIP-1106): begin at the records of so long ago."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 BY_DURATION = "by_duration:"
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+
+
+def check_policy(policy: str) -> None:
+    """Raise ConfigError for what is no policy of Kafka's consumers."""
+    if policy.startswith(BY_DURATION):
+        reset_ms(policy)
+    elif policy not in ("earliest", "latest", "none"):
+        expected = "The value must be either 'earliest', 'latest', 'none' or of the format 'by_duration:<PnDTnHnMn.nS.>'."
+        raise ConfigError.invalid("auto.offset.reset", policy, expected)
 
 
 def reset_ms(policy: str) -> int:

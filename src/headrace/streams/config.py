@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.config import Config, Importance, Password, Type, option, validators
 from headrace.errors import ConfigError
+from headrace.kafka.reset_policy import check_policy
 from headrace.streams.serdes import Serde, serde_from_config
 from headrace.streams.stores import StoreType
 
@@ -276,7 +277,10 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Check the segment size against the batch size, and dead letters against the handlers. Raises ConfigError."""
+        """Check the reset policy, the segment size against the batch size, and dead letters against the handlers. Raises
+        ConfigError.
+        """
+        check_policy(self.offset_reset)
         skips = self.skips_bad_records or self.skips_failed_records or self.skips_unwritable_results
         if self.dead_letter_topic is not None and not skips:
             raise ConfigError(

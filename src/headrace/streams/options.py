@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from headrace.errors import ArgumentError
+from headrace.kafka.reset_policy import check_policy
 from headrace.streams.arguments import choice
 from headrace.streams.durations import Duration, by_duration, milliseconds
 from headrace.streams.naming import valid_name
@@ -92,11 +93,15 @@ class AutoOffsetReset:
 
 @dataclass(frozen=True)
 class Consumed(_Formats):
-    """How a topic is read."""
+    """How a topic is read. Raises ConfigError for a reset policy that Kafka does not have."""
 
     timestamp_extractor: Callable[..., Any] | None = None
     reset_policy: str | None = None
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
+
+    def __post_init__(self) -> None:
+        if self.reset_policy is not None:
+            check_policy(self.reset_policy)
 
     @classmethod
     def with_(cls, *arguments: Any) -> Self:
