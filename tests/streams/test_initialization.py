@@ -344,6 +344,7 @@ def test_looking_changes_nothing(app: Application):
         ({"default_timestamp_extractor": "org.apache.kafka.streams.processor.Mine"}, "default.timestamp.extractor: String must"),
         ({"topic_segment_bytes": "10", "producer_batch_size": "20"}, "Specified topic segment size 10"),
         ({"topic_segment_bytes": "10", "batch_size": "20"}, "size 10 is smaller than the configured producer batch size 20"),
+        ({"topic_segment_bytes": "1g", "batch_size": "20"}, r"Invalid value 1g for configuration topic\.segment\.bytes"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_refused(config: dict[str, str], sentence: str, topic_name: Callable[[str], str]):

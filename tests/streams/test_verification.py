@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from headrace.errors import ConfigError
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 from headrace.streams.verification import ExistingTopic, verify
 
@@ -80,6 +81,13 @@ def test_a_windowed_changelog_whose_windows_the_users_code_keeps_without_end_has
     said = "Retention time (retention.ms) of existing internal topic t is 3600000 but should be -1."
     assert sentences(endless, cleanup_policy="compact,delete", retention_ms="3600000") == [said]
     assert sentences(endless, cleanup_policy="compact,delete", retention_ms="-1") == []
+
+
+@pytest.mark.parametrize(("kind", "key"), [("WINDOWED", "retention.ms"), ("VERSIONED", "min.compaction.lag.ms")])
+def test_a_time_of_the_users_code_that_is_no_number_is_named(kind: str, key: str):
+    expected = topic(TopicKind[f"{kind}_CHANGELOG"], {**WINDOWED, **VERSIONED, key: "7d"})
+    with pytest.raises(ConfigError, match=f"Invalid value 7d for configuration {key}: Not a number of type LONG"):
+        sentences(expected, cleanup_policy="compact,delete")
 
 
 def test_a_windowed_changelog_must_not_delete_by_size():

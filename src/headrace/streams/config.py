@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.config import Config, Importance, Password, Type, option, validators
+from headrace.config import Config, Importance, Password, Type, option, parse_type, validators
 from headrace.errors import ConfigError
 from headrace.kafka.reset_policy import check_policy
 from headrace.streams.serdes import Serde, serde_from_config
@@ -288,8 +288,9 @@ class StreamsConfig(TopologyConfig):
                 "processing and production: the application would end at such a record, and nothing would be written. Set one "
                 "of them to continue."
             )
-        segment, batch = self.topic_configs.get("segment.bytes"), self._client_settings("producer.").get("batch.size")
-        if segment is not None and batch is not None and int(segment) < int(batch):
+        segment = parse_type("topic.segment.bytes", self.topic_configs.get("segment.bytes"), Type.INT)
+        batch = parse_type("batch.size", self._client_settings("producer.").get("batch.size"), Type.INT)
+        if segment is not None and batch is not None and segment < batch:
             raise ConfigError(
                 f"Specified topic segment size {segment} is smaller than the configured producer batch size {batch}, "
                 "this will cause produced batch not able to be appended to the topic"

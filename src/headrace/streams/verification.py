@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from headrace.config import Type, parse_type
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 
 
@@ -51,7 +52,9 @@ class Verification:
 
 
 def verify(expected: Iterable[InternalTopic], existing: Mapping[str, ExistingTopic]) -> Verification:
-    """Compare the internal topics of an application with the topics of the cluster."""
+    """Compare the internal topics of an application with the topics of the cluster. Raises ConfigError for a time of the user's
+    that is no number.
+    """
     topics = list(expected)
     missing = tuple(topic for topic in topics if topic.name not in existing)
     problems = (problem for topic in topics if topic.name in existing for problem in _problems(topic, existing[topic.name]))
@@ -102,7 +105,7 @@ def _retention(topic: InternalTopic, existing: ExistingTopic) -> Iterator[Miscon
 
 def _at_least(topic: InternalTopic, existing: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
     """Check a minimum time. A retention of −1 is unlimited: enough for every other, and more than any of them."""
-    actual, required = int(existing.configs.get(key) or 0), int(topic.configs[key])
+    actual, required = int(existing.configs.get(key) or 0), parse_type(key, topic.configs[key], Type.LONG)
     endless = -1 if key == "retention.ms" else None
     if actual != endless and (actual < required or required == endless):
         minimum = str(required) if required == endless else f"{required} or larger"
