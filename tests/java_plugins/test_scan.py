@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,15 @@ def test_the_command_shows_the_options_of_a_plugin(plugin_path: Path):
     options = {option["name"]: option for option in json.loads(shown.stdout)}
     assert options["records"]["default_value"] == "10"
     assert options["secret"]["type"] == "PASSWORD"
+
+
+def test_the_command_shows_a_plugin_beside_more_archives_than_an_argument_can_name(plugin_path: Path, tmp_path: Path):
+    location = tmp_path / "plugins" / "counting"
+    shutil.copytree(plugin_path / "counting-1", location)
+    for number in range(1500):
+        zipfile.ZipFile(location / f"{number:080}.jar", "w").close()
+    shown = headrace("plugins", "show", "CountingSource", "--path", str(location.parent), "--discovery", "service_load", "--json")
+    assert "records" in [option["name"] for option in json.loads(shown.stdout)], shown.stderr
 
 
 def test_the_command_says_so_of_a_plugin_without_options(plugin_path: Path):

@@ -119,11 +119,10 @@ def ask_in_own_jvm(requests: Sequence[tuple[str, Mapping[str, Any]]], progress: 
     class_path = os.pathsep.join(map(str, [*connect_classpath(progress), *map(wheel_jar, _LOGGING)]))
     logging = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
     command = [str(find_java().program), logging, "-cp", class_path, "io.headrace.connect.Main"]
-    for method, request in requests:
-        command += [method, json.dumps(request)]
+    lines_in = "".join(f"{method}\n{json.dumps(request)}\n" for method, request in requests)
     try:
         process = subprocess.run(  # plugins may print what is no UTF-8
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_LIMIT_S, check=False
+            command, input=lines_in, capture_output=True, encoding="utf-8", errors="replace", timeout=_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise SetupError(f"The scan of plugin.path was not finished within {_LIMIT_S} s.") from None
