@@ -47,6 +47,21 @@ def test_what_cannot_be_used_is_one_sentence_each(plugin_path: Path):
     )
 
 
+def test_a_class_that_cannot_be_used_is_one_sentence_with_and_without_a_manifest(plugin_path: Path, tmp_path: Path):
+    shutil.copytree(plugin_path / "needy", tmp_path / "plugins" / "needy")
+
+    def said(discovery: str) -> list[str]:
+        return [str(problem) for problem in scan([str(tmp_path / "plugins")], discovery).problems if NEEDY in problem.text]
+
+    sentence = (
+        f"Plugin location {tmp_path}/plugins/needy: class {NEEDY} cannot be used: "
+        "it needs class org.example.Helper, which is not there."
+    )
+    assert said("hybrid_warn") == [sentence]
+    subprocess.run(["zip", "-qd", str(tmp_path / "plugins" / "needy" / "needy.jar"), "META-INF/*"], check=True)
+    assert (said("service_load"), said("hybrid_warn"), said("only_scan")) == ([], [sentence], [sentence])
+
+
 def test_an_unchanged_path_is_not_scanned_again(plugin_path: Path, monkeypatch: pytest.MonkeyPatch):
     first = scan([str(plugin_path)], "service_load")
     monkeypatch.setattr(plugin_scan, "ask_in_own_jvm", pytest.fail)

@@ -1,5 +1,9 @@
 package io.headrace.connect;
 
+import io.github.classgraph.ClassGraph;
+import io.github.classgraph.ClassInfo;
+import io.github.classgraph.ClassInfoList;
+import io.github.classgraph.ScanResult;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URL;
@@ -83,6 +87,9 @@ final class PluginScan {
         for (PluginType kind : KINDS) {
             checkManifest(kind, source, declared);
         }
+        if (mode.reflectivelyScan()) {
+            checkClasses(source, declared);
+        }
     }
 
     private Set<String> add(PluginScanResult found, PluginSource source, boolean manifest) {
@@ -115,13 +122,41 @@ final class PluginScan {
         for (URL manifest : Collections.list(((PluginClassLoader) source.loader()).findResources(
                 "META-INF/services/" + kind.superClass().getName()))) {
             for (String name : names(manifest)) {
-                if (!declared.contains(name)) {
-                    String why = failure(name, source.loader());
-                    if (why != null) {
-                        problem(source.location().toString(), name, "class " + name + " cannot be used: " + why);
+                check(name, source, declared);
+            }
+        }
+    }
+
+    /** The same of classes that no manifest names: of these, Kafka's scanner does not even log those that cannot be loaded. */
+    private void checkClasses(PluginSource source, Set<String> declared) {
+        try (ScanResult scanned = new ClassGraph().overrideClassLoaders(source.loader()).ignoreParentClassLoaders()
+                .enableExternalClasses().enableClassInfo().scan()) {
+            for (PluginType kind : KINDS) {
+                String name = kind.superClass().getName();
+                ClassInfoList found = kind == PluginType.CONFIGPROVIDER ? ClassInfoList.emptyList() // they need a manifest
+                    : kind.superClass().isInterface() ? scanned.getClassesImplementing(name) : scanned.getSubclasses(name);
+                for (ClassInfo plugin : found.getStandardClasses()) {
+                    if (!plugin.isAbstract() && !plugin.isExternalClass() && isOwn(plugin.getName(), source.loader())) {
+                        check(plugin.getName(), source, declared);
                     }
                 }
             }
+        }
+    }
+
+    /** Whether the location's own class of this name would be used: Kafka's are those of the worker, also where an archive has them. */
+    private static boolean isOwn(String name, ClassLoader loader) {
+        try {
+            return Class.forName(name, false, loader).getClassLoader() == loader;
+        } catch (ClassNotFoundException | LinkageError e) {
+            return true;
+        }
+    }
+
+    private void check(String name, PluginSource source, Set<String> known) {
+        String why = known.add(name) ? failure(name, source.loader()) : null;
+        if (why != null) {
+            problem(source.location().toString(), name, "class " + name + " cannot be used: " + why);
         }
     }
 
