@@ -17,8 +17,8 @@ NAME = "tests.recent_logs"
 
 @pytest.fixture
 def recent() -> Iterator[RecentLogs]:
-    """A memory of three entries for each of two connectors, that gets what is logged as NAME."""
-    handler, logger = RecentLogs(per_connector=3, connectors=2), logging.getLogger(NAME)
+    """A memory of three entries for each connector and six for all, that gets what is logged as NAME."""
+    handler, logger = RecentLogs(per_connector=3, most=6), logging.getLogger(NAME)
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     yield handler
@@ -67,8 +67,23 @@ def test_it_is_bounded(recent: RecentLogs) -> None:
     assert events(recent, 10) == ["event 2", "event 3", "event 4"]
     say("INFO", "x" * 100_000, connector="d")
     assert len(recent.entries("d", 1)[0]["event"]) < 9000
-    say("INFO", "event", connector="e")
-    assert events(recent, 10) == []  # silent for longest
+
+
+def test_however_many_connectors_log_one_that_logs_little_keeps_it(recent: RecentLogs) -> None:
+    say("ERROR", "connector.failed", connector="c")
+    for connector in ("d", "e", "f"):
+        for number in range(3):
+            say("INFO", f"event {number}", connector=connector)
+    assert events(recent, 10) == ["connector.failed"]
+    kept = [[entry["event"] for entry in recent.entries(connector, 10)] for connector in ("d", "e", "f")]
+    assert (sum(map(len, kept)), [last for *_, last in kept]) == (5, ["event 2"] * 3)
+
+
+def test_of_as_many_connectors_as_a_worker_may_have_entries_are_kept() -> None:
+    handler = RecentLogs()
+    for number in range(1000):
+        handler.handle(logging.makeLogRecord({"levelno": logging.ERROR, "msg": {"event": "failed", "connector": f"c{number}"}}))
+    assert [len(handler.entries(f"c{number}", 10)) for number in range(1000)] == [1] * 1000
 
 
 def test_secrets_are_not_told(recent: RecentLogs) -> None:

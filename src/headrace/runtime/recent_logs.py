@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -14,19 +14,20 @@ import structlog
 from headrace.config.redaction import redacted
 
 PER_CONNECTOR = 1000
-"""Number of entries kept for each connector."""
-_CONNECTORS, _LONGEST = 500, 8192
+"""Number of entries kept for each connector, if there is room for them."""
+_MOST, _LONGEST = 500_000, 8192
 _SEPARATE_FIELDS = ("event", "level", "logger", "timestamp", "connector", "task")
 
 
 class RecentLogs(logging.Handler):
     """A handler that keeps log records with a `connector`, in the event or in the context of the thread."""
 
-    def __init__(self, per_connector: int = PER_CONNECTOR, connectors: int = _CONNECTORS) -> None:
-        """per_connector: entries kept for each; connectors: the most kept, the least recently logged is dropped."""
+    def __init__(self, per_connector: int = PER_CONNECTOR, most: int = _MOST) -> None:
+        """per_connector: entries kept for each; most: of all, above which the oldest of the connector with most are dropped."""
         super().__init__()
-        self._per_connector, self._connectors = per_connector, connectors
-        self._rings: OrderedDict[str, deque[tuple[int, dict[str, Any]]]] = OrderedDict()
+        self._per_connector, self._most = per_connector, most
+        self._rings: dict[str, deque[tuple[int, dict[str, Any]]]] = {}
+        self._size = 0
         self._guard = threading.Lock()
         self._traces = logging.Formatter()
 
@@ -53,10 +54,19 @@ class RecentLogs(logging.Handler):
     def _keep(self, connector: str, level: int, entry: dict[str, Any]) -> None:
         with self._guard:
             ring = self._rings.setdefault(connector, deque(maxlen=self._per_connector))
+            self._size += len(ring) < self._per_connector
             ring.append((level, entry))
-            self._rings.move_to_end(connector)
-            if len(self._rings) > self._connectors:
-                self._rings.popitem(last=False)
+            if self._size > self._most:
+                self._make_room()
+
+    def _make_room(self) -> None:
+        name, largest = max(self._rings.items(), key=lambda item: len(item[1]))
+        dropped = len(largest) // 10 or 1  # not one at a time: to find the largest visits all
+        for _ in range(dropped):
+            largest.popleft()
+        self._size -= dropped
+        if not largest:
+            del self._rings[name]
 
     def _entry(self, record: logging.LogRecord, about: Mapping[str, Any]) -> dict[str, Any]:
         event = str(about["event"]) if isinstance(record.msg, dict) else record.getMessage()
