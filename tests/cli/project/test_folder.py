@@ -56,6 +56,11 @@ def test_values_of_the_environment_are_in_the_connectors_and_placeholders_of_pro
         ("", None, "has no environments"),
         ("[environments.dev", None, "is not valid TOML"),
         (DEV, "prod", "has no environment 'prod'; it has dev."),
+        (
+            DEV + '[environment.prod]\n[application.a]\napp = "m"\n',
+            None,
+            "project.toml has application, environment, which nothing reads; it may have applications, environments.",
+        ),
         ("[environments.dev]\n", None, "has no `url`"),
         ('[environments.dev]\nurl = "u"\nurll = "u"\n', None, "has urll, which nothing reads"),
         ('[environments.dev]\nurl = "u"\n[environments.dev.values]\na = [1]\n', None, "have to be texts, numbers or booleans"),

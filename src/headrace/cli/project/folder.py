@@ -45,6 +45,7 @@ braces the text for a worker that has templates of its own.
 _PROVIDED = re.compile(r"\$\{[^}]*\}")
 """A placeholder of a config provider."""
 TOPICS = "topics.toml"
+_TABLES = {"environments", "applications"}
 _MEMBERS = {"url", "worker", "values", "kafka"}
 _OF_APPLICATION = {"app", "config"}
 _SCALARS = str | int | float  # a bool is an int
@@ -123,7 +124,10 @@ class ChainTest:
 def environment(folder: Path, name: str | None) -> Environment:
     """An environment of a project; without a name the first. Raises ConfigError that says what is wrong in the file."""
     file = folder / FILE
-    environments = _toml(file, "`headrace project init` makes a project.").get("environments")
+    content = _toml(file, "`headrace project init` makes a project.")
+    if unknown := sorted(content.keys() - _TABLES):
+        raise ConfigError(f"{file} has {', '.join(unknown)}, which nothing reads; it may have {', '.join(sorted(_TABLES))}.")
+    environments = content.get("environments")
     if not isinstance(environments, dict) or not environments:
         raise ConfigError(f'{file} has no environments; add a table [environments.dev] with url = "http://localhost:8083".')
     chosen = name or next(iter(environments))
