@@ -32,6 +32,7 @@ def test_a_connector_file_is_read(tmp_path: Path, name: str, text: str, want: ob
     ("name", "text", "sentence"),
     [
         ("a.json", "{", "is not valid JSON"),
+        ("a.json", "[" * 100_000, "is not valid JSON"),
         ("a.json", "[]", "has to be an object of settings"),
         ("a.json", '{"x": "y"}', "has no `name`"),
         ("a.json", '{"name": "n", "config": {}, "initial_state": "ASLEEP"}', "it has to be RUNNING, PAUSED or STOPPED"),

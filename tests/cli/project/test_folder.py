@@ -121,6 +121,7 @@ def test_two_files_that_are_one_connector_in_an_environment_are_named(tmp_path: 
     ("content", "sentence"),
     [
         ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON: maximum recursion depth exceeded"),
         ("[]", "has to be an object of connector, records, expect"),
         ('{"connector": "c", "records": {}, "expect": []}', "`records` has to be a list"),
         ('{"connector": "c", "records": [{}], "expect": []}', "has 1 records, and 0 to expect"),
@@ -130,6 +131,12 @@ def test_a_file_that_is_no_test_is_one_sentence(content: str, sentence: str, tmp
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "a.json").write_text(content)
     with pytest.raises(ConfigError, match=sentence):
+        chain_tests(tmp_path)
+
+
+def test_a_test_that_is_a_folder_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "a.json").mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"a\.json cannot be read: Is a directory\.$"):
         chain_tests(tmp_path)
 
 
@@ -149,6 +156,7 @@ def test_topics_have_counts_and_settings_with_the_values_of_the_environment(tmp_
     ("toml", "sentence"),
     [
         ("[orders", "is not valid TOML"),
+        ("orders = " + "[" * 100_000, "is not valid TOML"),
         ("orders = 1", "orders is in no table"),
         ("[orders]\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
         ("[orders]\npartitions = 0\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),

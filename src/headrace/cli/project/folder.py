@@ -220,7 +220,7 @@ def _toml(file: Path, hint: str = "") -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}. {hint}".rstrip()) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
 
 
@@ -298,7 +298,9 @@ def _chain_test(file: Path) -> ChainTest:
     try:
         text = file.read_text(encoding="utf-8")
         content, exact = json.loads(text), json.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError) as error:
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from None
+    except (ValueError, ArithmeticError, RecursionError) as error:  # the last for one that is nested too deep
         raise ConfigError(f"{file} is not valid JSON: {error}.") from None
     kinds = {"connector": str, "records": list, "expect": list}
     if not isinstance(content, dict) or content.keys() != kinds.keys():

@@ -23,7 +23,7 @@ def connector_config(file: Path) -> tuple[str, dict[str, str], str | None]:
 def _from_json(file: Path) -> tuple[str, dict[str, str], str | None]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:  # the latter for one that is nested too deep
         raise ConfigError(f"Connector file {file} is not valid JSON: {e}") from None
     if not isinstance(content, dict):
         raise ConfigError(f"Connector file {file} contains a JSON {type(content).__name__}; it has to be an object of settings.")
