@@ -99,5 +99,5 @@ def test_the_project_of_the_docs_is_one(tmp_path: Path):
     for name in ("dev", "prod"):
         env = folder.environment(tmp_path, name)
         assert env.client_settings()["bootstrap.servers"] == env.values["kafka"]
-        assert list(folder.topics(tmp_path, env)) == ["orders"]
+        assert list(folder.topics(tmp_path, env)) == ["orders", "shop.returns"]
         assert [application.name for application in folder.applications(tmp_path, env)] == ["revenue"]

@@ -158,6 +158,11 @@ def test_topics_have_counts_and_settings_with_the_values_of_the_environment(tmp_
         ("[orders", "is not valid TOML"),
         ("orders = " + "[" * 100_000, "is not valid TOML"),
         ("orders = 1", "orders is in no table"),
+        ("[shop.eu.orders]\npartitions = 1\nreplication.factor = 1", 'name has dots is in quotes: ["shop.eu.orders"].'),
+        (
+            "[shop]\npartitions = 1\nreplication.factor = 1\n[shop.orders]\npartitions = 1\nreplication.factor = 1",
+            'shop has a table in it; a topic whose name has dots is in quotes: ["shop.orders"].',
+        ),
         ("[orders]\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
         ("[orders]\npartitions = 0\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
         ("[orders]\npartitions = 1\nreplication.factor = 0", "or -1 for the broker's default"),

@@ -174,6 +174,10 @@ def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
         except ConfigError as error:
             problems.append(error.message)
             continue
+        if inner := next((key for key in settings if key.endswith(f".{_PARTITIONS}")), None):
+            whole = f"{name}.{inner.removesuffix(f'.{_PARTITIONS}')}"
+            problems.append(f'{file}: {name} has a table in it; a topic whose name has dots is in quotes: ["{whole}"].')
+            continue
         problems += [f"{file}: {name} has {{{{{m}}}}}, which environment {env.name} has no value for." for m in missing]
         partitions, replication_factor = settings.pop(_PARTITIONS, ""), settings.pop(_REPLICATION_FACTOR, "")
         if not missing and not (_is_count(partitions) and (_is_count(replication_factor) or replication_factor == "-1")):
