@@ -82,12 +82,12 @@ def test_a_name_that_is_taken_is_not_waited_for():
 
 
 def test_a_web_page_is_no_worker():
-    with pytest.raises(ConnectError, match="is it a worker's REST API that --url names"):
+    with pytest.raises(ConnectError, match="is the address that of a worker's REST API"):
         _ = client(lambda _: httpx.Response(200, text="<html>")).call("GET", "connectors").json
 
 
 def test_an_answer_of_another_shape_is_told():
-    with pytest.raises(ConnectError, match=r"is it one of Kafka Connect 2\.3 or later"):
+    with pytest.raises(ConnectError, match=r"is the address that of one of Kafka Connect 2\.3 or later"):
         _ = client(lambda _: httpx.Response(200, json=["old"])).call("GET", "connectors").object
 
 

@@ -161,6 +161,15 @@ def test_drift_ends_with_1_where_the_worker_or_a_topic_cannot_be_asked(folder: P
     away = project("drift", str(folder))
     assert (away.exit_code, away.stdout) == (1, "")
     assert away.stderr.startswith("No worker can be reached at http://127.0.0.1:1")
+    assert away.stderr.endswith("; start one, or name another by `url` of environment dev in project.toml.\n")
+
+
+def test_an_address_that_is_none_is_that_of_the_environment(example: Path) -> None:
+    file = example / "project.toml"
+    file.write_text(file.read_text().replace("http://localhost:8083", "localhost:8083"))
+    (example / "topics.toml").unlink()
+    planned = project("plan", str(example))
+    assert str(planned.exception).endswith("like http://localhost:8083; see `url` of environment dev in project.toml.")
 
 
 SECRET = "secret-host.invalid"

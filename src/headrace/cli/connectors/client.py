@@ -41,13 +41,13 @@ class RestResponse:
         try:
             return json.loads(self.text) if self.text else None
         except ValueError:
-            raise ConnectError(f"The answer ({self.status}) is not JSON; is it a worker's REST API that --url names?") from None
+            raise ConnectError(f"The answer ({self.status}) is not JSON; is the address that of a worker's REST API?") from None
 
     @property
     def object(self) -> dict[str, Any]:
         """The parsed body, where it has to be a JSON object. Raises ConnectError if it is something else."""
         if not isinstance(self.json, dict):
-            raise ConnectError("The answer is not as a worker's; is it one of Kafka Connect 2.3 or later that --url names?")
+            raise ConnectError("The answer is not as a worker's; is the address that of one of Kafka Connect 2.3 or later?")
         return self.json
 
     @property
@@ -70,19 +70,26 @@ class RestClient:
     """Talks to one worker.
 
     url: its address, a user and password in it are sent as basic authentication; patience_s: how long a request is repeated
-    while the workers rebalance (409); transport: for tests. Raises ConfigError if the address is none.
+    while the workers rebalance (409); transport: for tests; named_by: where the user has named the address, for messages. Raises
+    ConfigError if the address is none.
     """
 
-    def __init__(self, url: str, patience_s: float = PATIENCE_S, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        patience_s: float = PATIENCE_S,
+        transport: httpx.BaseTransport | None = None,
+        named_by: str = "--url or HEADRACE_URL",
+    ) -> None:
         try:
             address = httpx.URL(url.rstrip("/"))
         except httpx.InvalidURL:
             address = httpx.URL()
         if address.scheme not in ("http", "https") or not address.host or address.query or address.fragment:
-            raise ConfigError("The address of a worker has to be like http://localhost:8083; see --url and HEADRACE_URL.")
+            raise ConfigError(f"The address of a worker has to be like http://localhost:8083; see {named_by}.")
         auth = httpx.BasicAuth(address.username, address.password) if address.userinfo else None
         self.url = str(address.copy_with(username=None, password=None)).rstrip("/")
-        self._patience_s = patience_s
+        self._patience_s, self._named_by = patience_s, named_by
         self._http = httpx.Client(auth=auth, timeout=_TIMEOUT_S, transport=transport, headers={"Accept": "application/json"})
 
     def close(self) -> None:
@@ -131,5 +138,5 @@ class RestClient:
     def _no_answer(self, error: Exception) -> ConnectError:
         return ConnectError(
             f"No worker can be reached at {self.url} ({str(error) or type(error).__name__}); "
-            "start one, or name another by --url or HEADRACE_URL."
+            f"start one, or name another by {self._named_by}."
         )

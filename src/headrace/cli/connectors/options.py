@@ -35,14 +35,14 @@ ConfigFile = Annotated[
 ]  # fmt: skip
 
 
-def connect(url: str) -> RestClient:
+def connect(url: str, named_by: str = "--url or HEADRACE_URL") -> RestClient:
     """A client of the worker at this address, until the command ends; nothing is asked yet.
 
-    Raises ConfigError if it is no address.
+    named_by: where the user has named the address, for messages. Raises ConfigError if it is no address.
     """
     from headrace.cli.connectors.client import RestClient  # here, so that `--help` does not wait for the HTTP library
 
-    return _OPEN.enter_context(closing(RestClient(url)))
+    return _OPEN.enter_context(closing(RestClient(url, named_by=named_by)))
 
 
 def close_clients() -> None:

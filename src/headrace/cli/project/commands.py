@@ -162,7 +162,7 @@ def _changes(target: Path, env: folder.Environment) -> dict[str, PlannedChanges]
         planned = {name: topic.partitions for name, topic in topics.items()}
         changes["applications"] = ApplicationChanges(streams_of(applications, env.client_settings()), planned)
     if connectors or not changes:
-        changes["connectors"] = ConnectorChanges(options.connect(env.worker_url()), connectors)
+        changes["connectors"] = ConnectorChanges(options.connect(env.worker_url(), env.url_setting()), connectors)
     return changes
 
 

@@ -70,7 +70,7 @@ def project_drift(target: Path, env: folder.Environment) -> ProjectDrift:
     _topics(target, env, drift)
     _applications(target, env, drift)
     if connectors := folder.connectors(target, env):
-        client = options.connect(env.worker_url())
+        client = options.connect(env.worker_url(), env.url_setting())
         try:
             diffs = differences(client, connectors)
         except HeadraceError as error:  # what was found before it counts

@@ -85,6 +85,10 @@ class Environment:
 
         return _PROVIDED.sub(value, self.url)
 
+    def url_setting(self) -> str:
+        """Where the user has named the address of the worker, for messages."""
+        return f"`url` of environment {self.name} in {FILE}"
+
     def client_settings(self) -> dict[str, str]:
         """`kafka` with the values of providers. Raises ConfigError for what a provider does not have, or if there are none."""
         if not self.kafka.get("bootstrap.servers"):
