@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ from headrace.streams import (
     KStream,
     Materialized,
     Named,
+    Produced,
+    Record,
     Repartitioned,
     Serdes,
     SessionWindows,
@@ -109,6 +113,93 @@ def test_a_repartition_topic_without_partitions_is_refused():
 def test_a_stream_is_not_joined_with_just_anything():
     with pytest.raises(ArgumentError, match="A KStream joins a KStream, a KTable or a GlobalKTable, not 'topic'"):
         stream().join("topic", lambda a, b: a, 1)  # type: ignore[call-overload]
+
+
+class Processor:
+    def process(self, record: Record) -> None: ...
+
+
+NO_FUNCTION: dict[str, Callable[[Any], object]] = {
+    "predicate": lambda wrong: stream().filter(wrong),
+    "mapper": lambda wrong: stream().map_values(wrong),
+    "key_selector": lambda wrong: stream().join(StreamsBuilder().global_table("g"), wrong, lambda a, b: a),
+    "joiner": lambda wrong: stream().join(StreamsBuilder().table("t"), wrong),
+    "aggregator": lambda wrong: stream().group_by_key().aggregate(lambda: 0, wrong),
+    "subtractor": lambda wrong: StreamsBuilder().table("t").group_by(lambda k, v: (k, v)).reduce(lambda a, b: a, wrong),
+    "session_merger": lambda wrong: (
+        stream().group_by_key().windowed_by(SessionWindows.of_inactivity_gap_with_no_grace(1)).aggregate(int, min, wrong)
+    ),
+    "supplier": lambda wrong: stream().process(wrong),
+    "partitioner": lambda wrong: Produced().with_stream_partitioner(wrong),
+    "timestamp_extractor": lambda wrong: Consumed().with_timestamp_extractor(wrong),
+}
+
+
+@pytest.mark.parametrize("name", NO_FUNCTION)
+def test_what_is_no_function_is_refused_where_it_is_given(name: str):
+    for wrong in (5, Processor()):
+        with pytest.raises(ArgumentError, match=f"`{name}` is {wrong!r}, but should be a function or a class"):
+            NO_FUNCTION[name](wrong)
+
+
+def test_neither_is_a_predicate_of_a_branch_or_a_transformer():
+    with pytest.raises(ArgumentError, match="`predicate` is None, but should be a function"):
+        stream().split().branch(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="`supplier` is 5, but should be a function"):
+        StreamsBuilder().table("t").transform_values(5)
+
+
+def test_a_sink_has_a_topic():
+    builder = StreamsBuilder()
+    builder.stream("in").to(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="`topic` is None, but should be a str or a function"):
+        builder.build()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        lambda: Consumed.with_("string", "string"),
+        lambda: Grouped.with_("by-customer"),
+        lambda: Materialized.with_("string", Serdes.long()),  # type: ignore[arg-type]
+        lambda: Stores.key_value_store_builder(Stores.lru_map("s", 1), Serdes.string, Serdes.long()),  # type: ignore[arg-type]
+    ],
+)
+def test_a_serde_is_no_text_and_no_function(options: Callable[[], object]):
+    with pytest.raises(ArgumentError, match=r"`key_serde` is .*, but should be a Serde"):
+        options()
+
+
+def test_neither_is_that_of_a_processor():
+    class Texts(Processor):
+        value_serde = "string"
+
+    for apply in (stream().process, StreamsBuilder().table("t").transform_values):
+        with pytest.raises(ArgumentError, match=r"`value_serde` of <class .*Texts'> is 'string', but should be a Serde"):
+            apply(Texts)
+
+
+def test_a_join_takes_its_own_options_only():
+    builder = StreamsBuilder()
+    one, two, table = builder.stream("a"), builder.stream("b"), builder.table("t")
+    with pytest.raises(ArgumentError, match="`windows` is 5, but should be JoinWindows"):
+        one.join(two, lambda a, b: a, 5)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"takes one Joined at most, but was given Named\(name='x'\)"):
+        one.join(table, lambda a, b: a, Named.as_("x"))  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="A KStream has an outer join with a KStream, not with"):
+        one.outer_join(table, lambda a, b: a, JoinWindows.of_time_difference_with_no_grace(1))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="A KTable joins a KTable, not"):
+        table.join(one, lambda a, b: a)  # type: ignore[call-overload]
+
+
+def test_a_supplier_of_another_kind_is_refused():
+    grouped = stream().group_by_key()
+    windows = Stores.persistent_window_store("w", 10, 10, False)
+    with pytest.raises(ArgumentError, match="The store supplier w is of kind window, but should be key-value"):
+        grouped.count(Materialized.as_(windows))
+    rows = Stores.persistent_key_value_store("k")
+    with pytest.raises(ArgumentError, match="The store supplier k is of kind key-value, but should be window"):
+        grouped.windowed_by(TimeWindows.of_size_with_no_grace(10)).count(Materialized.as_(rows))
 
 
 def test_consumed_takes_serdes_an_extractor_or_a_reset_policy():

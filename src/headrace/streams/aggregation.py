@@ -111,7 +111,7 @@ def windowed_store(internal: MaterializedInternal, windows: Windows | SessionWin
     else:
         store = internal.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
     supplier = internal.materialized.supplier
-    if supplier is None or supplier.kind is not store.kind:
+    if supplier is None:
         return store
     # As in Kafka only the changelog goes by the Materialized or the windows, but no window that is still open is forgotten.
     kept_ms = max(supplier.retention_ms or 0, windows.retention_ms)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from enum import StrEnum
-from typing import TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from headrace.errors import ArgumentError
+from headrace.streams.serdes import Serde
 
 Choice = TypeVar("Choice", bound=StrEnum)
+_NAMES: dict[Any, str] = {Callable: "a function or a class", int: "an int"}
 
 
 def choice(kind: type[Choice], value: object, what: str) -> Choice:
@@ -17,3 +23,40 @@ def choice(kind: type[Choice], value: object, what: str) -> Choice:
     except ValueError:
         choices = " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
         raise ArgumentError(f"`{what}` is {value!r}, but should be {choices}.") from None
+
+
+def check_function(function: object, what: str) -> None:
+    """Raise ArgumentError for what cannot be called. what: the parameter's name."""
+    if not callable(function):
+        raise ArgumentError(f"`{what}` is {function!r}, but should be {_NAMES[Callable]}.")
+
+
+def check_serdes(supplier: object) -> None:
+    """Raise ArgumentError if the `key_serde` or `value_serde` of a supplier, which needs neither, is no Serde."""
+    for name in ("key_serde", "value_serde"):
+        serde = getattr(supplier, name, None)
+        if serde is not None and not isinstance(serde, Serde):
+            raise ArgumentError(f"`{name}` of {supplier!r} is {serde!r}, but should be a Serde.")
+
+
+def check_fields(value: Any) -> None:
+    """Raise ArgumentError for a field of a dataclass that is not of its type: a serde that is a text, a function that is none."""
+    for name, kinds in _types(type(value)).items():
+        content = getattr(value, name)
+        if not isinstance(content, kinds):
+            expected = " or ".join(_NAMES.get(kind, f"a {kind.__name__}") for kind in kinds if kind is not NoneType)
+            raise ArgumentError(f"`{name}` is {content!r}, but should be {expected}.")
+
+
+@cache
+def _types(owner: type) -> dict[str, tuple[type, ...]]:
+    """The types that each field of a dataclass may have, but for those that may be anything."""
+    hints = get_type_hints(owner)
+    parts = {field.name: _alternatives(hints[field.name]) for field in fields(owner)}
+    return {name: kinds for name, kinds in parts.items() if Any not in kinds}
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The classes of a union, or of one type: `Mapping[str, str] | None` is a Mapping or None."""
+    alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return tuple(get_origin(kind) or kind for kind in alternatives)

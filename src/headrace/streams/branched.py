@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.streams import stream
+from headrace.streams.arguments import check_function
 from headrace.streams.graph import Operator
 from headrace.streams.operations import Branch, Function, PassThrough
 from headrace.streams.options import Branched, take
@@ -28,6 +29,7 @@ class BranchedKStream:
     def branch(self, predicate: Function, *options: Branched, **keywords: Branched) -> BranchedKStream:
         """Records that went to no earlier branch, and for which the predicate of key and value is true."""
         (branched,) = take(options, keywords, Branched)
+        check_function(predicate, "predicate")
         child = self._child(branched, len(self._split.predicates) + 1)
         self._split = replace(self._split, predicates=(*self._split.predicates, (predicate, child)))
         self._node.operation = self._split

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 from headrace.errors import ArgumentError
 from headrace.streams import cogrouped
 from headrace.streams.aggregation import Grouping, aggregate
-from headrace.streams.arguments import choice
+from headrace.streams.arguments import check_function, choice
 from headrace.streams.flow import StreamFlow
 from headrace.streams.materialized import Materialized
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Function, Reduce
@@ -99,6 +99,7 @@ class SessionWindowedKStream(_WindowedStream[SessionWindows]):
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> KTable:
         """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
+        check_function(session_merger, "session_merger")
         return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.streams import table
+from headrace.streams.arguments import check_function
 from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
@@ -31,12 +32,14 @@ class KGroupedTable:
 
     def reduce(self, adder: Function, subtractor: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per new key, reduced two at a time."""
+        check_function(subtractor, "subtractor")
         return self._aggregate(Reduce(adder, subtractor), take(options, keywords, Named, Materialized))
 
     def aggregate(
         self, initializer: Function, adder: Function, subtractor: Function, *options: Options, **keywords: Options
     ) -> table.KTable:
         """One value per new key, beginning with the initializer's."""
+        check_function(subtractor, "subtractor")
         fold = Fold(initializer, adder, subtractor=subtractor)
         return self._aggregate(fold, take(options, keywords, Named, Materialized))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError
-from headrace.streams.arguments import choice
+from headrace.streams.arguments import check_fields, choice
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Materialized:
-    """A store's name or supplier, formats, changelog, cache and retention."""
+    """A store's name or supplier, formats, changelog, cache and retention. Raises ArgumentError for what is another thing."""
 
     store_name: str | None = None
     supplier: StoreSupplier | None = None
@@ -30,6 +30,9 @@ class Materialized:
     caching_enabled: bool = True
     retention_ms: int | None = None
     store_type: StoreType | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @classmethod
     def as_(cls, store: str | StoreSupplier | StoreType) -> Materialized:
@@ -113,11 +116,15 @@ class MaterializedInternal:
     def store(
         self, kind: StoreKind = StoreKind.KEY_VALUE, retention_ms: int | None = None, size_ms: int | None = None
     ) -> StateStore:
-        """The store: of the supplier's kind if that is versioned, with a retention and window size in milliseconds."""
+        """The store: of the supplier's kind if that is versioned, with a retention and window size in milliseconds. Raises
+        ArgumentError for a supplier of another kind.
+        """
         supplier, materialized = self.materialized.supplier, self.materialized
         placement = supplier or materialized.store_type
         if supplier is not None and self.materialized.versioned:
             kind, retention_ms = StoreKind.VERSIONED, supplier.retention_ms
+        if supplier is not None:
+            supplier.check_kind(kind)
         return StateStore(
             name=self.store_name,
             kind=kind,

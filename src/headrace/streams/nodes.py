@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.streams.arguments import check_fields
 from headrace.streams.operations import Operation
 from headrace.streams.options import Consumed, Produced
 
@@ -45,12 +46,15 @@ class ProcessorNode:
 
 @dataclass(frozen=True)
 class SinkNode:
-    """Writes to a topic, or to the topic that the function returns for each record."""
+    """Writes to a topic, or to the topic that the function returns for each record. Raises ArgumentError for what is neither."""
 
     name: str
     parents: tuple[str, ...]
     topic: str | Callable[..., Any]
     produced: Produced
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 Node = SourceNode | ProcessorNode | SinkNode

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from headrace.streams.arguments import check_fields, check_serdes
 from headrace.streams.options import Printed
 from headrace.streams.suppressed import Suppressed
 from headrace.streams.windows import JoinWindows, SessionWindows, Windows
@@ -44,7 +45,15 @@ class EmitStrategy(StrEnum):
 
 
 @dataclass(frozen=True)
-class FilterOperation:
+class _UserOperation:
+    """An operation with functions of the user's. Raises ArgumentError for one that is none."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class FilterOperation(_UserOperation):
     """Keep the records for which the predicate is true; with `negate` those for which it is false."""
 
     predicate: Function
@@ -52,49 +61,49 @@ class FilterOperation:
 
 
 @dataclass(frozen=True)
-class SelectKey:
+class SelectKey(_UserOperation):
     """A new key from key and value."""
 
     mapper: Function
 
 
 @dataclass(frozen=True)
-class Map:
+class Map(_UserOperation):
     """A new key and value from key and value."""
 
     mapper: Function
 
 
 @dataclass(frozen=True)
-class MapValues:
+class MapValues(_UserOperation):
     """A new value."""
 
     mapper: Function
 
 
 @dataclass(frozen=True)
-class FlatMap:
+class FlatMap(_UserOperation):
     """Any number of keys and values from key and value."""
 
     mapper: Function
 
 
 @dataclass(frozen=True)
-class FlatMapValues:
+class FlatMapValues(_UserOperation):
     """Any number of values."""
 
     mapper: Function
 
 
 @dataclass(frozen=True)
-class Peek:
+class Peek(_UserOperation):
     """A side effect."""
 
     action: Function
 
 
 @dataclass(frozen=True)
-class ForEach:
+class ForEach(_UserOperation):
     """A side effect, with nothing behind it."""
 
     action: Function
@@ -129,11 +138,15 @@ class RepartitionFilter:
 
 
 @dataclass(frozen=True)
-class UserProcessor:
+class UserProcessor(_UserOperation):
     """A user processor; `keeps_key`: of `process_values`."""
 
-    supplier: Any
+    supplier: Function
     keeps_key: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_serdes(self.supplier)
 
 
 @dataclass(frozen=True)
@@ -142,7 +155,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Reduce:
+class Reduce(_UserOperation):
     """Combines two values; for a table `subtractor` removes an old value."""
 
     reducer: Function
@@ -150,7 +163,7 @@ class Reduce:
 
 
 @dataclass(frozen=True)
-class Fold:
+class Fold(_UserOperation):
     """Adds a value to an aggregate; `merger` merges two sessions, for a table `subtractor` removes an old value."""
 
     initializer: Function
@@ -196,7 +209,7 @@ class JoinBuffer:
 
 
 @dataclass(frozen=True)
-class StreamJoin:
+class StreamJoin(_UserOperation):
     """One side of a stream-stream join: each record with those of the other side in `other_store`."""
 
     kind: JoinKind
@@ -208,7 +221,7 @@ class StreamJoin:
 
 
 @dataclass(frozen=True)
-class SelfJoin:
+class SelfJoin(_UserOperation):
     """A stream joined with itself over one store (`single.store.self.join`)."""
 
     joiner: Function
@@ -217,7 +230,7 @@ class SelfJoin:
 
 
 @dataclass(frozen=True)
-class StreamTableJoin:
+class StreamTableJoin(_UserOperation):
     """Each record with the row of its key."""
 
     kind: JoinKind
@@ -229,7 +242,7 @@ class StreamTableJoin:
 
 
 @dataclass(frozen=True)
-class GlobalTableJoin:
+class GlobalTableJoin(_UserOperation):
     """Each record with the row of a derived key in a global store."""
 
     kind: JoinKind
@@ -251,7 +264,7 @@ class ToStream:
 
 
 @dataclass(frozen=True)
-class TableFilter:
+class TableFilter(_UserOperation):
     """Rows for which the predicate is false are deleted downstream; with `negate` those for which it is true."""
 
     predicate: Function
@@ -260,7 +273,7 @@ class TableFilter:
 
 
 @dataclass(frozen=True)
-class TableMapValues:
+class TableMapValues(_UserOperation):
     """A new value per row."""
 
     mapper: Function
@@ -268,11 +281,15 @@ class TableMapValues:
 
 
 @dataclass(frozen=True)
-class TableTransformValues:
+class TableTransformValues(_UserOperation):
     """A new value per row, by a stateful user transformer."""
 
-    supplier: Any
+    supplier: Function
     store: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_serdes(self.supplier)
 
 
 @dataclass(frozen=True)
@@ -285,14 +302,14 @@ class Suppress:
 
 
 @dataclass(frozen=True)
-class TableGroupBy:
+class TableGroupBy(_UserOperation):
     """A new key and value per row; the old ones are removed from their group."""
 
     selector: Function
 
 
 @dataclass(frozen=True)
-class TableJoin:
+class TableJoin(_UserOperation):
     """One side of a table-table join: each change with the other side's row."""
 
     kind: JoinKind
@@ -309,7 +326,7 @@ class TableJoinMerge:
 
 
 @dataclass(frozen=True)
-class SubscriptionSend:
+class SubscriptionSend(_UserOperation):
     """Subscribes each row of the left table to the row of its foreign key (KIP-213)."""
 
     extractor: Function
@@ -341,7 +358,7 @@ class ForeignTableJoin:
 
 
 @dataclass(frozen=True)
-class ResponseJoin:
+class ResponseJoin(_UserOperation):
     """Joins a response with the left table's row, if that has not changed meanwhile."""
 
     joiner: Function

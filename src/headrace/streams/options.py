@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from headrace.errors import ArgumentError
 from headrace.kafka.reset_policy import check_policy
-from headrace.streams.arguments import choice
+from headrace.streams.arguments import check_fields, choice
 from headrace.streams.durations import Duration, by_duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
@@ -25,9 +25,14 @@ Partitioner = Callable[..., Any]
 
 @dataclass(frozen=True)
 class _Option:
-    """Something with a name, which operators check that are called by it: as in Kafka not all of them."""
+    """Something with a name, which operators check that are called by it: as in Kafka not all of them. Raises ArgumentError for
+    what is given as another thing: a text as a serde.
+    """
 
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @classmethod
     def as_(cls, name: str) -> Self:
@@ -60,6 +65,7 @@ class Named(_Option):
     """The name of an operator. Raises TopologyError for an illegal one."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.name is not None:
             valid_name(self.name)
 
@@ -100,6 +106,7 @@ class Consumed(_Formats):
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.reset_policy is not None:
             check_policy(self.reset_policy)
 
@@ -163,6 +170,7 @@ class Repartitioned(_Formats):
     partitioner: Partitioner | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.partitions is not None and self.partitions < 1:
             raise ArgumentError("Number of partitions must be at least 1.")
 
@@ -338,6 +346,11 @@ class Printed(_Option):
     def with_key_value_mapper(self, mapper: Callable[..., Any]) -> Self:
         """With a function that makes the text of a record."""
         return replace(self, mapper=mapper)
+
+
+def take_one(option: Any, kind: type) -> Any:
+    """The only option of an operator, or None. Raises ArgumentError for one of another kind."""
+    return take(() if option is None else (option,), {}, kind)[0]
 
 
 def take(options: tuple[Any, ...], keywords: dict[str, Any], *kinds: type) -> list[Any]:

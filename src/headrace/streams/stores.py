@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from headrace.errors import ArgumentError, ConfigError
+from headrace.streams.arguments import check_fields
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.serdes import Serde
 
@@ -48,6 +49,11 @@ class StoreSupplier:
     window_size_ms: int | None = None
     retain_duplicates: bool = False
 
+    def check_kind(self, kind: StoreKind) -> None:
+        """Raise ArgumentError unless it is of this kind."""
+        if self.kind is not kind:
+            raise ArgumentError(f"The store supplier {self.name} is of kind {self.kind}, but should be {kind}.")
+
 
 @dataclass(frozen=True, eq=False)
 class StateStore:
@@ -73,6 +79,9 @@ class StateStore:
     """Whether processors get and put values with their times (`ValueAndTimestamp`)."""
     with_headers: bool = False
     """Whether they get and put values with headers (`ValueTimestampHeaders`, of sessions `AggregationWithHeaders`; KIP-1271)."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> StateStore:
         """With a changelog topic that has these settings."""
@@ -117,9 +126,8 @@ def _window(name: str, retention: Duration, size: Duration, retain_duplicates: b
     return StoreSupplier(name, StoreKind.WINDOW, persistent, retention_ms, size_ms, retain_duplicates)
 
 
-def _store_from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None, *kinds: StoreKind) -> StateStore:
-    if supplier.kind not in kinds:
-        raise ArgumentError(f"The store supplier {supplier.name} is of kind {supplier.kind}, but should be {' or '.join(kinds)}.")
+def _store_from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None, kind: StoreKind) -> StateStore:
+    supplier.check_kind(kind)
     return StateStore(
         name=supplier.name,
         kind=supplier.kind,

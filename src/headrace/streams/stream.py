@@ -194,6 +194,8 @@ class KStream:
         self, other: KStream, joiner: Function, windows: JoinWindows, stream_joined: StreamJoined | None = None
     ) -> KStream:
         """Like `join`, and the records of both streams that have no partner."""
+        if not isinstance(other, KStream):
+            raise ArgumentError(f"A KStream has an outer join with a KStream, not with {other!r}.")
         return stream_join.join(JoinKind.OUTER, self, other, joiner, windows, stream_joined)
 
     def process(self, supplier: Any, *options: Named | str, **keywords: Named) -> KStream:

@@ -20,7 +20,7 @@ from headrace.streams.operations import (
     StreamJoin,
     StreamTableJoin,
 )
-from headrace.streams.options import Grouped, Joined, Named, StreamJoined
+from headrace.streams.options import Grouped, Joined, Named, StreamJoined, take_one
 from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
 from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows
@@ -111,7 +111,9 @@ def join(
     stream_joined: StreamJoined | None = None,
 ) -> KStream:  # fmt: skip
     """Two streams in a window, each behind a repartition topic if its key has changed. Raises StreamsError."""
-    joined = stream_joined or StreamJoined()
+    if not isinstance(windows, JoinWindows):
+        raise ArgumentError(f"`windows` is {windows!r}, but should be JoinWindows.")
+    joined: StreamJoined = take_one(stream_joined, StreamJoined) or StreamJoined()
     name = joined.name
     if left.repartition_required:
         prefix = left.flow.name if name is None else f"{name}-left"
@@ -232,7 +234,7 @@ def _outer_join_store(names: JoinNames, joined: StreamJoined, kind: JoinKind) ->
 
 def join_table(kind: JoinKind, left: KStream, right: KTable, joiner: Function, joined: Joined | None = None) -> KStream:
     """A stream with a table, behind a repartition topic if its key has changed. Raises ArgumentError."""
-    options = joined or Joined()
+    options: Joined = take_one(joined, Joined) or Joined()
     if left.repartition_required:
         prefix = left.flow.name if options.name is None else options.name
         grouped = Grouped(None, options.key_serde, options.value_serde)
@@ -260,7 +262,8 @@ def _grace_buffer(graph: Graph, name: str, joined: Joined, right: KTable) -> Sta
 def join_global(
     kind: JoinKind, left: KStream, right: GlobalKTable, key_selector: Function, joiner: Function, named: Named | None = None
 ) -> KStream:
-    """A stream with a global table, by a derived key; no repartition topic."""
+    """A stream with a global table, by a derived key; no repartition topic. Raises ArgumentError."""
+    take_one(named, Named)
     name = left.flow.graph.names.name_or_generated(named.name if named else None, _LEFT_JOIN)
     node = Operator(name, GlobalTableJoin(kind, joiner, key_selector, right.store))
     node.keeps_null_keys = kind is JoinKind.LEFT

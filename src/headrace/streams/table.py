@@ -133,9 +133,10 @@ class KTable:
 
     def outer_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable:
         """Like `join`, and the rows of both tables that have no partner."""
-        return table_join.join(JoinKind.OUTER, self, other, joiner, take(options, keywords, Named, Materialized))
+        return table_join.join(JoinKind.OUTER, self, _table(other), joiner, take(options, keywords, Named, Materialized))
 
     def _join(self, kind: JoinKind, other: KTable, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KTable:
+        other = _table(other)
         functions = [function for function in arguments if not isinstance(function, Named | Materialized | TableJoined)]
         functions += [keywords.pop(name) for name in ("foreign_key_extractor", "joiner") if name in keywords]
         options = tuple(option for option in arguments if isinstance(option, Named | Materialized | TableJoined))
@@ -196,6 +197,12 @@ def window_grace_ms(node: GraphNode, chain: str = "") -> int:
     if not node.parents:
         raise TopologyError(f"Window close time is only defined for windowed computations. Got [{chain}].")
     return max(window_grace_ms(parent, chain) for parent in node.parents)
+
+
+def _table(other: object) -> KTable:
+    if not isinstance(other, KTable):
+        raise ArgumentError(f"A KTable joins a KTable, not {other!r}.")
+    return other
 
 
 def _named_only(materialized: Materialized | None) -> MaterializedInternal | None:

@@ -35,6 +35,9 @@ class _Stateful:
     def stores(self) -> list[StateStore]:
         return [self._own]
 
+    def __call__(self) -> object:
+        return object()
+
 
 class KEEPER:
     """Keeps the last value of each key, and forwards it with the one before."""
