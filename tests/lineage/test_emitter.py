@@ -140,7 +140,9 @@ def test_the_records_of_a_run_are_counted_where_all_of_its_tasks_are() -> None:
         ({"connector.class": "FileStreamSink", "topics.regex": "or.*", "file": "/out"}, None),
     ],
 )
-def test_records_are_told_of_sources_alone_whichever_topics_a_connector_names(config: dict[str, str], records: int | None) -> None:
+def test_records_are_told_of_sources_alone_whichever_topics_a_connector_names(
+    config: dict[str, str], records: int | None
+) -> None:
     herder = MemoryHerder()
     herder.create("c", dict(config))
     herder.topics["c"] = {"eu.orders"}
