@@ -45,6 +45,7 @@ def test_letters_are_listed_shown_tried_and_replayed_once(worker: EmbeddedWorker
     shown = run("show", topic).stdout
     assert "bad" in shown and "<b>one" in shown and f"{origin}-0 offset 4" in shown and "not counted" not in shown
     assert "There are older ones: --before" in run("show", topic, "-n", "1").stdout
+    assert f"{topic} has no older dead letters." in run("show", topic, "--before", "0:0").stdout
     assert "→ the sink" in run("preview", topic, "0:0").stdout
     assert "ready" in run("replay", topic, "0:0", "--dry-run").stdout
     assert destination.read(origin, settled=True) == []

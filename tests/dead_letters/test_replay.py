@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from headrace.dead_letters import letter_reader
 from headrace.dead_letters.letter import Letter, LetterId
 from headrace.dead_letters.replays import Replays
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest
 from headrace.errors import BadRequestError, ConnectError, NotFoundError, RestError
 from headrace.kafka.admin import Admin
+from headrace.preview import live
 from headrace.preview.live import read_ranges
 from headrace.preview.records import RawRecord
 from headrace.runtime.worker_config import WorkerConfig
@@ -232,7 +233,7 @@ def test_pages_lead_through_all_letters_once_newest_first_and_hold_their_beginni
         held.extend(len(letter.record.value or b"") for letter in letters)
         return letters
 
-    monkeypatch.setattr(letter_reader, "read_ranges", read)
+    monkeypatch.setattr(live, "read_ranges", read)
     ids, before = [], None
     while True:
         page = place.letters.page(3, before)
@@ -244,3 +245,24 @@ def test_pages_lead_through_all_letters_once_newest_first_and_hold_their_beginni
     assert sorted(ids) == sorted([f"{n % 2}:{n // 2}" for n in range(11)])
     assert place.letters.summary()["records"] == 11
     assert max(held) < 9000  # of all letters that are read for one page
+
+
+def test_letters_behind_transactions_that_were_aborted_are_found(destination: Cluster, topic_name: Callable[[str], str]):
+    topic = topic_name("letters")
+    destination.create(topic)
+    producer = Producer({"bootstrap.servers": destination.bootstrap, "transactional.id": topic})
+    producer.init_transactions(120)
+    for n, end in enumerate((producer.commit_transaction, *[producer.abort_transaction] * 5)):
+        producer.begin_transaction()
+        for offset in (2 * n, 2 * n + 1):
+            sent = told(b"%d" % offset, "o", offset)
+            producer.produce(topic, sent.value, sent.key, 0, headers=[*sent.headers])
+        producer.flush()
+        end(120)
+    destination.read(topic, settled=True)  # the marks are in it
+    letters = Place(destination, "o", topic, {"connector.class": "FileStreamSink", "topics": "o"}).letters
+    pages = [letters.page(1, None)]
+    while before := pages[-1]["before"]:
+        pages.append(letters.page(1, before))
+    assert [[letter["id"] for letter in page["letters"]] for page in pages] == [["0:1"], ["0:0"]]
+    assert [letter["id"] for letter in letters.page(4, None)["letters"]] == ["0:1", "0:0"]

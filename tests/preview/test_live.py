@@ -53,6 +53,22 @@ def test_there_may_be_nothing_to_read(source_broker, admin, topic_name):
         mirror(source_broker, topic).live(1)
 
 
+def test_records_behind_transactions_that_were_aborted_are_found(source_broker, admin, topic_name):
+    topic = topic_name("orders")
+    admin.create(topic, 1, 1)
+    producer = clients.producer({"bootstrap.servers": source_broker.bootstrap, "transactional.id": topic})
+    producer.init_transactions(120)
+    for n, end in enumerate((producer.commit_transaction, *[producer.abort_transaction] * 3)):
+        producer.begin_transaction()
+        producer.produce(topic, b"%d" % n)
+        producer.flush()
+        end(120)
+    assert [record.value for record in mirror(source_broker, topic).live(1)] == [b"3"]  # it copies records that were aborted, too
+    config = {"source.bootstrap.servers": source_broker.bootstrap, "source.topic.whitelist": topic}
+    committed = prepared(MIRROR | config | {"source.isolation.level": "read_committed"})
+    assert [record.value for record in committed.live(1)] == [b"0"]
+
+
 def test_a_sinks_records_come_from_the_workers_cluster(source_broker, admin, topic_name, sink):
     topic = topic_name("sink")
     admin.create(topic, 2, 1)

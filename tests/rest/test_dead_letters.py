@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.rest import passwords
+from headrace.rest.page.render import render
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
 
@@ -32,6 +33,14 @@ def test_a_topic_that_several_clusters_have_needs_a_connector(call: Client, herd
     herder.create("far", {**CONFIG, "producer.override.bootstrap.servers": "far:1"})
     for answer in (call("GET", PATH), call("POST", PATH + "/replay", {"letters": ["0:1"]})):
         assert (answer.status, "name the connector: one of here, near, far" in answer.message) == (400, True)
+
+
+def test_from_a_page_without_letters_the_older_ones_can_be_reached():
+    page: dict[str, Any] = {"topic": "letters", "connectors": ["c"], "letters": [], "reasons": [], "before": "0:20"}
+    here = {"sentence": "", "topic": "letters", "connector": "", "before": ""}
+    shown = render("dead_letters_page.html", page=page, **here)
+    assert "before=0%3A20" in shown and "No record has failed" not in shown
+    assert "No record has failed" in render("dead_letters_page.html", page={**page, "before": None}, **here)
 
 
 def test_without_connectors_there_are_no_topics(call: Client):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -13,7 +13,7 @@ from headrace.dead_letters.letter import Letter, LetterId
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
-from headrace.preview.live import read_ranges
+from headrace.preview.live import read_newest, read_ranges
 from headrace.preview.records import RawRecord
 
 MAX_LETTERS = 500
@@ -27,7 +27,7 @@ class LetterPage:
     """A page of dead letters of a topic."""
 
     letters: Sequence[Letter]
-    """Newest first."""
+    """Newest first; none, and `before`, where the time did not suffice to come to one behind transactions that were aborted."""
     records: int
     """The number of offsets in the topic: its letters and transaction markers."""
     before: str | None
@@ -65,15 +65,15 @@ class LetterReader:
         if before:
             end_offsets = {(self.topic, place.partition): place.offset for place in map(LetterId.parse, before.split(","))}
             ends = {partition: min(end, end_offsets.get(partition, end)) for partition, end in ends.items()}
-        ranges = {p: (max(first, ends[p] - count), ends[p]) for p, (first, _) in bounds.items() if ends[p] > first}
-        read = self._read(ranges, keep)
+        left = {partition: (first, ends[partition]) for partition, (first, _) in bounds.items()}
+        read, begins = read_newest(self._consumer, left, count, self._timeout_s, keep)
         chosen = _newest(read, count)
         next_ends = {}
-        for (topic, number), (begin, end) in ranges.items():
+        for (topic, number), begin in begins.items():
             offsets, shown = ([letter.id.offset for letter in some if letter.id.partition == number] for some in (read, chosen))
-            next_ends[topic, number] = _next_end(begin, end, offsets, shown)
-        more = any(next_ends.get(p, ends[p]) > first for p, (first, _) in bounds.items())
-        places = (f"{number}:{next_ends.get((topic, number), ends[topic, number])}" for topic, number in sorted(bounds))
+            next_ends[topic, number] = _next_end(begin, ends[topic, number], offsets, shown)
+        more = any(next_ends[partition] > first for partition, (first, _) in bounds.items())
+        places = (f"{number}:{next_ends[topic, number]}" for topic, number in sorted(bounds))
         total = sum(end - first for first, end in bounds.values())
         return LetterPage(chosen, total, ",".join(places) if more else None)
 
@@ -86,7 +86,11 @@ class LetterReader:
         ids_in_bounds = {
             letter_id for letter_id in chosen if _in_bounds(bounds.get((self.topic, letter_id.partition)), letter_id.offset)
         }
-        letters = [letter for ranges in self._ranges(ids_in_bounds) for letter in self._read(ranges, Letter.of)]
+        letters = [
+            letter
+            for ranges in self._ranges(ids_in_bounds)
+            for letter in read_ranges(self._consumer, ranges, time.monotonic() + self._timeout_s, Letter.of)
+        ]
         by_id = {letter.id: letter for letter in letters if letter.id in chosen}
         if missing := chosen.keys() - by_id.keys():
             names = ", ".join(sorted(map(str, missing))[:5])
@@ -105,9 +109,6 @@ class LetterReader:
         while ranges:
             yield {partition: of_partition.pop() for partition, of_partition in ranges.items()}
             ranges = {partition: of_partition for partition, of_partition in ranges.items() if of_partition}
-
-    def _read(self, ranges: Mapping[Partition, tuple[int, int]], keep: Callable[[RawRecord], Letter]) -> list[Letter]:
-        return read_ranges(self._consumer, ranges, time.monotonic() + self._timeout_s, keep) if ranges else []
 
 
 def _in_bounds(bounds: tuple[int, int] | None, offset: int) -> bool:

@@ -18,6 +18,7 @@ from headrace.preview.records import RawRecord
 
 TIMEOUT_S = 20.0
 _POLL_S = 0.2
+_MAX_SPAN = 500  # offsets of a partition that are read at a time on the way back to a record: all of them may be records
 Kept = TypeVar("Kept")
 
 
@@ -26,7 +27,6 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
 
     Raises BadRequestError if there is no such topic or record, ConnectError if they cannot be read in time.
     """
-    deadline = time.monotonic() + timeout_s
     admin = Admin(topics.admin)
     descriptions = admin.topics(timeout_s, topics.matches)
     partitions = [(name, p) for name, info in descriptions.items() if not info.internal for p in info.partitions]
@@ -34,13 +34,38 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
         raise BadRequestError("No topic of the cluster is one of the connector's; there are no live records to preview.")
     first = admin.partition_offsets(partitions, "earliest", timeout_s)
     end = admin.partition_offsets(partitions, "latest", timeout_s)
-    ranges = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
-    records = read_ranges(topics.consumer, ranges, deadline, lambda record: record) if ranges else []
+    bounds = {p: (first[p], end[p]) for p in partitions}
+    records, _ = read_newest(topics.consumer, bounds, count, timeout_s, lambda record: record)
     if not records:
         names = ", ".join(sorted({name for name, _ in partitions})[:5])
         raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
     records.sort(key=lambda r: (r.timestamp or 0, r.topic, r.partition, r.offset))
     return records[-count:]
+
+
+def read_newest(
+    consumer_props: Props,
+    bounds: Mapping[Partition, tuple[int, int]],
+    count: int,
+    timeout_s: float,
+    keep: Callable[[RawRecord], Kept],
+) -> tuple[list[Kept], dict[Partition, int]]:
+    """The records at the last `count` offsets of each partition, and the offset from which on each partition has been read.
+
+    Where there are none, because they are those of the marks of transactions and of records that were aborted, it is read further
+    back, for half of the time at most. bounds: from the first offset up to, but not including, the second; consumer_props and
+    keep: as of `read_ranges`. Raises ConnectError.
+    """
+    begun, records, span = time.monotonic(), list[Kept](), count
+    begins = {partition: end for partition, (_, end) in bounds.items()}
+    while not records and time.monotonic() < begun + timeout_s / 2:
+        ranges = {p: (max(first, begins[p] - span), begins[p]) for p, (first, _) in bounds.items() if begins[p] > first}
+        if not ranges:
+            break
+        records = read_ranges(consumer_props, ranges, begun + timeout_s, keep)
+        begins |= {partition: begin for partition, (begin, _) in ranges.items()}
+        span = max(count, min(2 * span, _MAX_SPAN))
+    return records, begins
 
 
 def read_ranges(

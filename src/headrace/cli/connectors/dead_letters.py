@@ -53,14 +53,18 @@ def show(
     response = options.connect(url).call("GET", "headrace", "dead-letters", topic, query=query)
     if as_json:
         typer.echo(response.text)
-    elif response.object["letters"]:
+        return
+    older = response.object["before"]
+    if response.object["letters"]:
         tables.show(tables.reasons(response.object), tables.letters(response.object))
         if not response.object["counted_all"]:
             typer.echo(f"The reasons are those of the newest {response.object['counted']} letters; older ones are not counted.")
-        if response.object["before"]:
-            typer.echo(f"There are older ones: --before {response.object['before']}")
+    elif older:
+        typer.echo(f"None of the newest records of {plain(topic)} is a dead letter: their transactions were aborted.")
     else:
-        typer.echo(f"{plain(topic)} has no dead letters.")
+        typer.echo(f"{plain(topic)} has no {'older ' if before else ''}dead letters.")
+    if older:
+        typer.echo(f"There are older ones: --before {older}")
 
 
 @group.command("preview")

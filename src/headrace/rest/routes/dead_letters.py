@@ -30,7 +30,7 @@ def resource(worker: WorkerConfig) -> Resource:
 
     @resource.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
     def topics(herder: Herder) -> Response:
-        """The dead letter topics of all connectors, with how many letters each has."""
+        """The dead letter topics of all connectors, with how many records each has: letters, and marks of transactions."""
         return responses.ok({"topics": redacted(summaries(_topics(herder, worker), worker))})
 
     @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
