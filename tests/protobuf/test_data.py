@@ -155,6 +155,32 @@ def test_the_newest_schema_of_the_subject_decides_on_fields_and_indexes(spark: S
     assert result.value == b"\0\0\0\0\x01" + b"\x02\x02" + b"\x1a\x04\x0a\x00\x10\x00" + b"\x38\x00"
 
 
+def test_a_number_that_an_unsigned_type_of_32_bits_lacks_is_an_error_of_its_record(
+    spark: SparkSession, registry: SchemaRegistry
+) -> None:
+    fields = {"a": "uint32", "b": "fixed32", "c": "google.protobuf.UInt32Value"}
+    text = " ".join(f"{kind} {name} = {n};" for n, (name, kind) in enumerate(fields.items(), 1))
+    imports = 'import "google/protobuf/wrappers.proto";'
+    registry.register("orders-value", f'syntax = "proto3"; {imports} message R {{ {text} }}', "PROTOBUF")
+    struct = {"type": "struct", "name": "R", "fields": [{"type": "int64", "optional": True, "field": name} for name in fields]}
+    payloads = [dict.fromkeys(fields, 2**32 - 1)]
+    payloads += [dict.fromkeys(fields, 0) | {name: number} for name in fields for number in (2**32, -1)]
+    settings = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
+    to = props(registry, CONVERTER, **settings)
+    chain = {**to, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    records = [Record(json.dumps({"schema": struct, "payload": payload}).encode()) for payload in payloads]
+    written, *failed = through(spark, chain, records, to)
+    assert isinstance(written, Record), written
+    [again] = through(spark, to, [written], TO_JSON)
+    assert json.loads(again.value or b"") == payloads[0]
+    causes = [(outcome.cause or "").rpartition(": ")[2] for outcome in failed]
+    kinds = {"a": "uint32", "b": "fixed32", "c": "uint32"}
+    expected = [
+        f"the integer {number} does not fit into {kinds[name]} (field {name})" for name in kinds for number in (2**32, -1)
+    ]
+    assert causes == expected
+
+
 def test_confluent_kafka_reads_what_is_written(spark: SparkSession, registry: SchemaRegistry) -> None:
     [result] = through(spark, props(registry, CONVERTER), [Record(serialized(registry, message("shop.Other", {"x": "1"})))])
     deserializer: Any = ProtobufDeserializer

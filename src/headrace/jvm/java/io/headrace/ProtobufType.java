@@ -102,12 +102,21 @@ abstract class ProtobufType {
             long number = value.longValue();
             switch (type) {
                 case "sint32", "sint64" -> out.writeVarint((number << 1) ^ (number >> 63));
-                case "uint32" -> out.writeVarint(number & 0xffffffffL);
+                case "uint32" -> out.writeVarint(unsigned(number));
                 case "int32" -> out.writeVarint((int) number);
-                case "fixed32", "sfixed32" -> out.writeFixed32((int) number);
+                case "fixed32" -> out.writeFixed32((int) unsigned(number));
+                case "sfixed32" -> out.writeFixed32((int) number);
                 case "fixed64", "sfixed64" -> out.writeFixed64(number);
                 default -> out.writeVarint(number);
             }
+        }
+
+        /** A number of Connect, which has 64 bits, for a type with 32 of them. */
+        private long unsigned(long number) {
+            if (number >>> Integer.SIZE != 0) {
+                throw new AvroPut.Refused("the integer " + number + " does not fit into " + type);
+            }
+            return number;
         }
 
         @Override
