@@ -112,6 +112,39 @@ def test_data_with_unknown_fields_and_without_known_ones_is_read(spark: SparkSes
     assert json.loads(outcomes[2].value or b"") == {"a": 0, "b": "x"}
 
 
+def test_null_in_a_nested_value_that_requires_one_is_an_error_of_its_record(
+    spark: SparkSession, registry: SchemaRegistry
+) -> None:
+    price = {
+        "type": "string",
+        "title": DECIMAL,
+        "connect.version": 1,
+        "connect.type": "bytes",
+        "connect.parameters": {"scale": "2"},
+    }
+    number = {"type": "number", "connect.type": "float32"}
+    inner = {"type": "object", "properties": {"n": number, "price": price, "s": {"type": "string"}}}
+    registry.store.levels[None] = "NONE"
+    schemas = {"struct": inner, "list": {"type": "array", "items": inner},
+               "map": {"type": "object", "connect.type": "map", "additionalProperties": inner}}  # fmt: skip
+    whole = {"n": 0.1, "price": "BNI=", "s": "x"}
+    for kind, node in schemas.items():
+        id = registry.register("orders-value", {"type": "object", "properties": {"v": node}}, "JSON")
+        values: list[Any] = [{**whole, "n": "NaN"}, whole, {**whole, "s": 5}, {"n": 0.1, "price": "BNI="}]
+        shaped = [{"struct": value, "list": [value], "map": {"k": value}}[kind] for value in values]
+        records = [Record(b"\0" + id.to_bytes(4) + json.dumps({"v": value}).encode()) for value in shaped]
+        for form, text in (("BASE64", "BNI="), ("NUMERIC", 12.34)):
+            to = {**TO_JSON, "value.converter.decimal.format": form}
+            odd, written, *failed = through(spark, props(registry, CONVERTER), records, to)
+            one = {**whole, "price": text}
+            expected = {"struct": one, "list": [one], "map": {"k": one}}[kind]
+            assert json.loads(written.value or b"") == {"v": expected}
+            assert b'"NaN"' in (odd.value or b"")
+            for outcome in failed:
+                assert isinstance(outcome, Failed), outcome
+                assert "Conversion error: null value for field that is required" in str(outcome)
+
+
 @pytest.mark.parametrize(("payload", "why"), [
     (b'{"a":', "it is no JSON"), (b"", "the data ends before the record does"),
     (b"[1]", "Structs should be encoded as JSON objects"),

@@ -139,7 +139,7 @@ _RECURSIVE = (
 def written(context: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
     """The binary of a value as JSON."""
     numeric = config.decimal_format == "NUMERIC"
-    writer = JsonWriter(context, config.replace_null_with_default, numeric)
+    writer = JsonWriter(context, config.replace_null_with_default, numeric, checks_gaps=True)
     branches = []
     for a in value:
         if a.value.kind == "null" and a.value.schema is None:

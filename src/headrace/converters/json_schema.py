@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
-from headrace.converters.registered_reading import read_payload
+from headrace.converters.registered_reading import read_payload, with_gaps
 from headrace.errors import ConfigError, DataError
 from headrace.json_schema.compatibility import mismatches, required_paths, without_nulls
 from headrace.json_schema.from_connect import from_connect
@@ -81,7 +81,7 @@ class JsonSchemaConverter(RegisteredConverter):
 
     def read_payload(self, context: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the JSON encodes; invalid bytes are a fault."""
-        return read_payload(self, context, payload, reading, reading.schema is None or not is_union(reading.schema))
+        return with_gaps(read_payload(self, context, payload, reading, reading.schema is None or not is_union(reading.schema)))
 
     def registry_schema(self, schema: Schema | None) -> tuple[str, str | None]:
         """The JSON Schema for a Connect schema, and its title."""

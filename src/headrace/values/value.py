@@ -32,6 +32,8 @@ class TypedValue:
     """The members of a map or struct that is open for edits; then `sql` is not used."""
     texts: tuple[Sql, Sql] | None = None
     """Of a list or map whose texts are known: those of Connect's `Values.convertToString` and of Java's `toString`."""
+    has_gaps: bool = False
+    """Of a list, map or struct that is not open: whether null may be within it where its schema requires a value."""
 
     @property
     def java(self) -> str:

@@ -17,11 +17,19 @@ from headrace.values.value import OpenStruct, TypedValue, Value, present
 class JsonWriter:
     """Writes values as JSON; a value that cannot be written is a fault of the current step."""
 
-    def __init__(self, context: CompileContext, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
+    def __init__(
+        self,
+        context: CompileContext,
+        replace_null: bool = True,
+        numeric: bool = False,
+        final: bool = True,
+        checks_gaps: bool = False,
+    ) -> None:
         """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: no step reads further
-        members of JSON texts.
+        members of JSON texts; checks_gaps: null within a nested value is a fault where a value is required.
         """
         self._context, self._replace, self._numeric, self._final = context, replace_null, numeric, final
+        self._checks_gaps = checks_gaps
 
     def value(self, value: Value, within: Sql | None = None) -> Sql:
         """JSON text of the payload; NULL where no alternative holds."""
@@ -77,10 +85,19 @@ class JsonWriter:
             return f"string({epoch_days(sql)})" if typed.schema.name == DATE else f"string({sql})"
         if kind == "decimal" and typed.schema:
             return self._decimal(typed.schema, sql, when)
-        if kind in kinds.NESTED and self._numeric and typed.schema and typed.schema.holds_decimals:
-            schema = lit(with_numbers(typed.schema).text())
-            return call("headrace_json_normal", sql, schema, lit("nd" if self._replace else "n")) + ".value"
+        if kind in kinds.NESTED and typed.schema is not None:
+            has_numbers = self._numeric and typed.schema.holds_decimals
+            if has_numbers or (typed.has_gaps and self._checks_gaps):
+                return self._normal(typed.schema, sql, when, has_numbers)
         return sql
+
+    def _normal(self, schema: Schema, sql: Sql, when: Sql | None, has_numbers: bool) -> Sql:
+        """JSON text of a nested value as JsonConverter writes it. has_numbers: instead of the decimals in it."""
+        text = (with_numbers(schema) if has_numbers else schema).text()
+        mode = ("n" if has_numbers else "c") + ("d" if self._replace else "")
+        normal = self._context.scope.bind(call("headrace_json_normal", sql, lit(text), lit(mode)))
+        self._context.fail(all_of(when, f"({normal}.error IS NOT NULL)"), f"{normal}.error")
+        return f"{normal}.value"
 
     def _decimal(self, schema: Schema, sql: Sql, when: Sql | None) -> Sql:
         if self._numeric:

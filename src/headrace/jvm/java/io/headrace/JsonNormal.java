@@ -25,8 +25,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * A nested payload (array, map, struct) as JsonConverter would write what it reads by a schema: numbers of the schema's width, absent
  * members as null or their default.
  *
- * <p>With "n" the payload is not read from a record, but is Connect data already: decimals are bytes, and doubles may be what JSON
- * has no number for, NaN as a text and a negative zero.
+ * <p>With "c" or "n" the payload is not read from a record, but is Connect data already: decimals are bytes, and doubles may be what
+ * JSON has no number for, NaN as a text and a negative zero.
  */
 public final class JsonNormal {
     public static final DataType TYPE = new StructType(new StructField[] {
@@ -54,13 +54,15 @@ public final class JsonNormal {
 
     private final boolean defaults;
     private final boolean numeric;
+    private final boolean connect; // its data is not read from a record
 
     private JsonNormal(String mode) {
         defaults = mode.indexOf('d') >= 0;
         numeric = mode.indexOf('n') >= 0;
+        connect = numeric || mode.indexOf('c') >= 0;
     }
 
-    /** @param schema Connect's JSON form; @param mode "d": defaults replace nulls when writing; "n": decimals are written as numbers */
+    /** @param schema Connect's JSON form; @param mode "d": defaults replace nulls; "c": of Connect; "n": so, decimals become numbers */
     public static InternalRow normal(UTF8String json, UTF8String schema, UTF8String mode) {
         Object[] row = new Object[2];
         try {
@@ -70,7 +72,7 @@ public final class JsonNormal {
                 row[0] = json;
                 return new GenericInternalRow(row);
             }
-            JsonNode value = normal.convert(wanted.schema, (normal.numeric ? DOUBLES : MAPPER).readTree(json.toString()));
+            JsonNode value = normal.convert(wanted.schema, (normal.connect ? DOUBLES : MAPPER).readTree(json.toString()));
             String text = value.toString();
             if (!Utf8.isWhole(text)) { // it would become a question mark
                 throw new Refused(JsonRead.HALF);
@@ -142,7 +144,8 @@ public final class JsonNormal {
             if (at(schema, "optional").asBoolean()) {
                 return NODES.nullNode();
             }
-            throw new Refused("Invalid null value for required " + Types.name(type) + " field");
+            throw new Refused(connect ? "Conversion error: null value for field that is required and has no default value"
+                : "Invalid null value for required " + Types.name(type) + " field");
         }
         String name = at(schema, "name").asText();
         if (name.startsWith(LOGICAL)) {
@@ -306,7 +309,7 @@ public final class JsonNormal {
     }
 
     private JsonNode primitive(String type, JsonNode schema, JsonNode value) throws IOException {
-        if (numeric && value.isTextual() && ("float".equals(type) || "double".equals(type))) {
+        if (connect && value.isTextual() && ("float".equals(type) || "double".equals(type))) {
             return value;
         }
         if ("int8".equals(type)) {
