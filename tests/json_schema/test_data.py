@@ -112,6 +112,20 @@ def test_data_with_unknown_fields_and_without_known_ones_is_read(spark: SparkSes
     assert json.loads(outcomes[2].value or b"") == {"a": 0, "b": "x"}
 
 
+def test_a_property_that_is_absent_is_left_out_again(spark: SparkSession, registry: SchemaRegistry) -> None:
+    inner = {"type": "object", "properties": {"s": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "inner": inner}}
+    id = registry.register("orders-value", schema, "JSON")
+    texts = (b'{"a":1}', b"{}", b'{"inner":{}}')
+    outcomes = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + text) for text in texts])
+    assert [(outcome.value or b"")[5:] for outcome in outcomes] == [*texts]
+    with_schema = {**TO_JSON, "value.converter.schemas.enable": "true"}
+    for to in (TO_JSON, with_schema):  # Connect's struct has no value for what it requires
+        for outcome in through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + text) for text in texts], to):
+            assert isinstance(outcome, Failed), outcome
+            assert "Conversion error: null value for field that is required and has no default value" in str(outcome)
+
+
 def test_null_in_a_nested_value_that_requires_one_is_an_error_of_its_record(
     spark: SparkSession, registry: SchemaRegistry
 ) -> None:

@@ -32,6 +32,7 @@ class JsonSchemaConverter(RegisteredConverter):
     """JSON with a JSON Schema in a schema registry (Confluent's `JsonSchemaConverter`)."""
 
     format, type = "JSON", "JSON"
+    leaves_out_null = True  # a property that is not required, but not optional in Connect either (use.optional.for.nonrequired)
     problems = (
         "Converting byte[] to Kafka Connect data failed due to serialization error of topic {}: ",
         "Converting Kafka Connect data to byte[] failed due to serialization error of topic {}: ",

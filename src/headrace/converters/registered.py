@@ -75,6 +75,8 @@ class RegisteredConverter(RegistryConfig, Converter):
     """The format of the data, for messages: Avro, JSON, Protobuf."""
     type: ClassVar[str]
     """The registry's name of the format."""
+    leaves_out_null: ClassVar[bool] = False
+    """Whether a field that is null is left out where a value is required; else it is a fault."""
     indexed: ClassVar[bool] = False
     """Whether the indexes of a message follow the id."""
     problems: ClassVar[tuple[str, str]]
@@ -205,8 +207,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
     def _known(self, text: str) -> _RegisteredReading | str:
         """How data of a schema is read, or why it cannot be. text: as of `_registered`. Raises what `look_up` does."""
-        cause = self._failed.cause(text)
-        if cause is not None:
+        if (cause := self._failed.cause(text)) is not None:
             return cause
         try:
             return self._registered(text)
@@ -240,7 +241,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
     def write(self, context: CompileContext, value: Value) -> Sql:
         """The schema's id and the data; a schema without a known id is requested (`CompileContext.request_schema`)."""
-        writer = JsonWriter(context, self.replaces_null)
+        writer = JsonWriter(context, self.replaces_null, requires=not self.leaves_out_null)
         payloads: list[tuple[Sql | None, Sql]] = []
         texts: list[tuple[Sql | None, Sql]] = []
         for a in value:
@@ -261,8 +262,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         written = context.scope.bind(call("headrace_registry_write", payload, text, context.topic, lit(learned_targets())))
         context.request_schema(self.part, f"{written}.wanted", learned_targets)
         context.fail(f"({written}.error IS NOT NULL)", _with_topic(self.problems[1], context.topic), cause=f"{written}.error")
-        why = lit("The schema of the record was not registered before it was written")
-        context.fail(f"({written}.wanted IS NOT NULL)", why)
+        context.fail(f"({written}.wanted IS NOT NULL)", lit("The schema of the record was not registered before it was written"))
         return f"{written}.value"
 
     def _targets_of(self, value: Value) -> dict[str, dict[str, dict[str, Any]]]:

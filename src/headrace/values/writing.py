@@ -24,12 +24,14 @@ class JsonWriter:
         numeric: bool = False,
         final: bool = True,
         checks_gaps: bool = False,
+        requires: bool = True,
     ) -> None:
         """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: no step reads further
-        members of JSON texts; checks_gaps: null within a nested value is a fault where a value is required.
+        members of JSON texts; checks_gaps: null within a nested value is a fault where a value is required; requires: null
+        elsewhere is one.
         """
         self._context, self._replace, self._numeric, self._final = context, replace_null, numeric, final
-        self._checks_gaps = checks_gaps
+        self._checks_gaps, self._requires = checks_gaps, requires
 
     def value(self, value: Value, within: Sql | None = None) -> Sql:
         """JSON text of the payload; NULL where no alternative holds."""
@@ -60,7 +62,8 @@ class JsonWriter:
         return call("coalesce", text, lit("null"))
 
     def _required(self, when: Sql | None) -> None:
-        self._context.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
+        if self._requires:
+            self._context.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
 
     def _schemaless(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind in ("date", "decimal"):

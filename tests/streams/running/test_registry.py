@@ -178,3 +178,22 @@ def test_json_without_a_required_property_is_not_written(drive, registry):
         assert [json.loads(row[5][5:]) for row in driver.read("copies")] == [{"id": 1, "in": None}, {"id": 2, "in": {"x": 3}}]
         with pytest.raises(Exception, match=r"cannot be written: null in the required property in\.x"):
             driver.pipe("orders", [(b"k", b"\0" + id + b'{"id":1,"in":{}}', 3, None)])
+
+
+def test_json_without_a_property_that_is_not_required_is_written_without_it(drive, registry):
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["y"]}
+    properties = {"id": {"type": "integer"}, "note": {"type": "string"}, "in": inner}
+    schema = {"type": "object", "properties": properties, "required": ["id"]}
+    orders = Serdes.json_schema(json.dumps(schema), registry.url)
+    builder = StreamsBuilder()
+    stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
+    stream.map_values(lambda v: v.withField("id", v["id"] + 1)).to("copies", Produced.with_(Serdes.string(), orders))
+    id = registry.register("orders-value", schema, "JSON").to_bytes(4)
+    texts = (b'{"id":1}', b'{"id":2,"in":{"y":4}}', b'{"id":3,"note":"a","in":{"y":4,"x":5}}')
+    with drive(builder) as driver:
+        driver.pipe("orders", [(b"k", b"\0" + id + text, 1, None) for text in texts])
+        values = [json.loads(row[5][5:]) for row in driver.read("copies")]
+        assert values == [{**json.loads(text), "id": number} for number, text in enumerate(texts, 2)]
+    for text, name in ((b"{}", "id"), (b'{"id":1,"in":{}}', r"in\.y")):
+        with drive(builder) as driver, pytest.raises(Exception, match=f"null in the required property {name}"):
+            driver.pipe("orders", [(b"k", b"\0" + id + text, 3, None)])
