@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import tarfile
+from hashlib import sha256 as hashed
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,21 @@ def test_a_bundle_that_is_not_to_be_trusted_changes_nothing(
     with pytest.raises(SetupError, match=complaint):
         bundle.read(file, ignore)
     assert not list(offline.rglob("*.jar"))
+
+
+def test_a_cache_that_is_full_is_not_a_fault_of_the_bundle(offline: Path) -> None:
+    content = b"x" * 10_000
+    file = tar_of(
+        offline / "good.tar", None, {"jars/spark-1/a.jar": content}, {"jars/spark-1/a.jar": hashed(content).hexdigest()}
+    )
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(SetupError, match=r"^The cache directory .*home cannot be written \(File too large\); make room"):
+            bundle.read(file, ignore)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert bundle.read(file, ignore) == 1
 
 
 def test_a_file_that_is_no_bundle_is_one_sentence(offline: Path) -> None:

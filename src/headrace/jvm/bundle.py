@@ -11,7 +11,8 @@ import io
 import json
 import shutil
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from headrace import __version__
@@ -51,9 +52,10 @@ def write(file: Path, confs: Iterable[Conf], progress: Progress) -> int:
 
 
 def read(file: Path, progress: Progress) -> int:
-    """Put the files of a bundle into the cache, each only if its checksum is right; returns how many there are.
+    """Put the files of a bundle that are not in the cache into it, each only if its checksum is right; returns how many it has.
 
-    Raises SetupError if the bundle cannot be read, was changed, or is of another version, whose jars nobody would look for.
+    Raises SetupError if the bundle cannot be read, was changed, or is of another version, whose jars nobody would look for, or if
+    the cache cannot be written.
     """
     try:
         with tarfile.open(file, "r:") as tar:
@@ -64,7 +66,8 @@ def read(file: Path, progress: Progress) -> int:
             for unit, names in groups.items():
                 progress(f"unpacking {unit.name}")
                 _unpack(tar, unit, {name: manifest[name][0] for name in names}, file)
-        keep_imported({PurePosixPath(name).name: about for name, (_, about) in manifest.items()})
+        with _writing():
+            keep_imported({PurePosixPath(name).name: about for name, (_, about) in manifest.items()})
     except (tarfile.TarError, OSError, KeyError, ValueError) as error:
         raise SetupError(f"The bundle {file} cannot be read: {error}. Write it again with `headrace jars bundle`.") from error
     return len(manifest)
@@ -108,8 +111,20 @@ def _unpack(tar: tarfile.TarFile, unit: PurePosixPath, names: dict[str, str], fi
                 shutil.rmtree(partial, ignore_errors=True)
                 raise SetupError(f"In the bundle {file} '{name}' has another checksum than its manifest says; copy it again.")
             place = partial.joinpath(*PurePosixPath(name).parts[2:])
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            with _writing():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Context in which the cache is written: what fails there, as on a full disk, is no fault of the bundle."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"The cache directory {home()} cannot be written ({error.strerror}); make room, or set HEADRACE_HOME to another one."
+        ) from error
 
 
 def _bytes(tar: tarfile.TarFile, name: str) -> bytes:
