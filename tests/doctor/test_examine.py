@@ -213,6 +213,18 @@ def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pyte
     assert "`headrace jars --all`" in jars.remedy and "`headrace jars bundle --all`" in jars.remedy
 
 
+def test_a_cache_that_is_not_there_and_cannot_be_made_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a-file").touch()
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "a-file" / "home"))
+    (jars,) = machine.jars({})
+    assert jars.status is Severity.WRONG
+    assert jars.message == f"the jars of spark, compiler are not in {tmp_path}/a-file/home, and it cannot be written"
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "not" / "yet"))
+    (jars,) = machine.jars({})
+    assert jars.status is Severity.WARNING
+    assert [file.name for file in tmp_path.iterdir()] == ["a-file"]
+
+
 def test_the_jars_of_plugins_and_formats_are_looked_at_where_the_worker_file_wants_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

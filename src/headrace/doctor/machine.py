@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import platform
 import re
 import socket
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 
 from headrace import __version__
 from headrace.doctor.finding import Finding, ok, warning, wrong
@@ -66,8 +68,11 @@ def jars(props: Mapping[str, str]) -> Iterator[Finding]:
         needed.extend(extra.jars for extra in requested_formats(props))
     except ConfigError as error:
         yield wrong("config", error.message.rstrip("."), "correct it in the worker file")
-    missing = [conf for conf in needed if not directory(conf).is_dir()]
-    if missing:
+    missing: list[Conf] = [conf for conf in needed if not directory(conf).is_dir()]
+    if missing and not _can_write(directory(missing[0])):
+        why = f"the jars of {', '.join(missing)} are not in {home()}, and it cannot be written"
+        yield wrong("jars", why, "set HEADRACE_HOME to a directory that can, or give this user the permission")
+    elif missing:
         # What plugins and formats need is fetched with --all only.
         option = "" if set(missing).issubset(_OF_EVERY_WORKER) else " --all"
         yield warning(
@@ -82,6 +87,12 @@ def jars(props: Mapping[str, str]) -> Iterator[Finding]:
             yield wrong("jars", f"{', '.join(broken)} in {directory(conf)} is no archive", f"delete {directory(conf)}")
         elif conf not in missing:
             yield ok("jars", f"the jars of {conf} are in {directory(conf)}")
+
+
+def _can_write(target: Path) -> bool:
+    """Whether a directory can be made, by a look only: what is there of its path is a directory that may be written."""
+    there = next(parent for parent in target.parents if os.path.lexists(parent))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def ports(listeners: Sequence[ListenerAddress]) -> Iterator[Finding]:
