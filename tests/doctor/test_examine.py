@@ -106,6 +106,26 @@ def test_a_protocol_before_an_address_is_not_a_part_of_its_host() -> None:
         assert list(clusters.reachable(address, "bootstrap.servers")) == []
 
 
+@pytest.mark.parametrize(
+    ("master", "message"),
+    [
+        ("foo", "'foo' in spark.master is no master that Spark knows"),
+        ("local[]", "'local[]' in spark.master is no master that Spark knows"),
+        ("spark://no-such-host.invalid:7077", "the host of spark://no-such-host.invalid:7077 is not known here"),
+        ("spark://127.0.0.1:1,127.0.0.1", "spark://127.0.0.1:1 of spark.master: Connection refused"),
+    ],
+)
+def test_a_master_that_spark_cannot_have_is_said_so(master: str, message: str) -> None:
+    assert next(clusters.spark_master(master)).message == message
+
+
+@pytest.mark.parametrize(
+    "master", [None, "local", "local[*]", "local[2, 3]", "local-cluster[1,1,1024]", "yarn", "k8s://https://h:1"]
+)
+def test_a_master_that_spark_knows_is_right(master: str | None) -> None:
+    assert list(clusters.spark_master(master)) == []
+
+
 def test_a_client_has_the_settings_that_its_connector_gives_it() -> None:
     worker = DistributedConfig(worker_properties("doctor", "http://localhost:0") | {
         "bootstrap.servers": "home:9092", "security.protocol": "SSL", "producer.linger.ms": "5",
@@ -175,6 +195,7 @@ def test_a_host_that_is_not_this_machine_is_wrong(props: Props) -> None:
             Severity.WARNING,
             "nothing reads the setting 'offset.storage.replication.facto'",
         ),
+        ({"spark.master": "foo"}, Severity.WRONG, "'foo' in spark.master is no master that Spark knows"),
         ({"listeners": "http://:0"}, Severity.WARNING, "ANYBODY WHO REACHES http://:0 MAY CHANGE EVERY CONNECTOR"),
         ({"group.id": ""}, Severity.WRONG, "Invalid value  for configuration group.id"),
     ],

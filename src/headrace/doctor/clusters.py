@@ -1,7 +1,8 @@
-"""Checks of a Kafka cluster: reachability, permissions of the worker, internal topics, and clocks."""
+"""Checks of a Kafka cluster: reachability, permissions of the worker, internal topics, and clocks; and of Spark's master."""
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -22,13 +23,15 @@ _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 _CLOCK_TOLERANCE_MS = 5_000
 """How far in the future the newest record may be without a finding."""
 _REPLICATION_BROKERS = 3
+_MASTER = re.compile(r"local(\[([0-9]+|\*)(\s*,\s*[0-9]+)?\])?|local-cluster\[.+\]|k8s://.+|yarn")
+"""The masters that Spark itself knows, but `spark://`."""
 _CONNECT_S = 3.0
 
 
 def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
-    """Whether each server of `bootstrap.servers` resolves and accepts connections. setting: its name, for messages.
+    """Whether each server of `bootstrap.servers`, or of a setting like it, resolves and accepts connections.
 
-    A protocol before a server (`SASL_SSL://host:port`) is not looked at, as by Kafka's clients.
+    setting: its name, for messages. A protocol before a server (`SASL_SSL://host:port`) is not looked at, as by Kafka's clients.
     """
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
         host, _, port = server.rpartition("://")[2].rpartition(":")
@@ -43,9 +46,18 @@ def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
             yield wrong("cluster", f"the host of {server} is not known here", f"correct it in {setting}, or the name service")
         except OSError as error:
             why = "does not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
-            yield wrong(
-                "cluster", f"{server} of {setting}: {why}", "start the broker, open the way to it, or correct the address"
-            )
+            yield wrong("cluster", f"{server} of {setting}: {why}", "start it, open the way to it, or correct the address")
+
+
+def spark_master(master: str | None) -> Iterator[Finding]:
+    """Whether Spark knows a master of this form, and whether one of `spark://` accepts connections. None: it is not set."""
+    if master is None:
+        return
+    if master.startswith("spark://"):
+        yield from reachable(master, "spark.master")
+    elif not _MASTER.fullmatch(master):
+        why = f"'{master}' in spark.master is no master that Spark knows"
+        yield wrong("config", why, "write local[*], spark://HOST:PORT, yarn or k8s://HOST:PORT, or leave it out")
 
 
 def login(props: Mapping[str, str], setting: str, timeout_s: float) -> tuple[InspectingAdmin | None, Finding]:

@@ -33,6 +33,7 @@ def examine(
     if config is None:
         return
     yield from machine.ports([*config.listening(), *(config.admin_listening() or ())])
+    yield from clusters.spark_master(config.spark_conf().get("spark.master"))
     yield from _home_cluster(config, timeout_s)
     for name, connector in connectors:
         try:
