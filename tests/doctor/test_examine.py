@@ -268,10 +268,10 @@ def test_a_format_that_is_none_is_wrong() -> None:
 def test_topics_that_the_worker_may_not_create_are_wrong_each(props: Props, destination: Cluster) -> None:
     topics = [props[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")]
     destination.create(topics[2], 1, {"cleanup.policy": "compact"})
-    findings = found({**props, "internal.topics.automatic.creation.enable": "false"}, "topic")
+    findings = found({**props, "internal.topics.automatic.creation.enable": "false", "offset.storage.partitions": "-1"}, "topic")
     assert [finding.message.partition(" ")[0] for finding in findings] == topics[:2]
     assert findings[0].message.endswith("does not exist, and internal.topics.automatic.creation.enable is false")
-    assert findings[1].remedy == "create it with 5 partitions and cleanup.policy=compact"
+    assert findings[1].remedy == "create it with 1 partition(s) and cleanup.policy=compact"
 
 
 def test_a_package_of_another_version_and_one_that_is_not_installed_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def internal_topics(admin: InspectingAdmin, config: DistributedConfig, timeout_s
 
 def _missing_topic(topic: WorkerTopic) -> Finding:
     why = f"{topic.name} ({topic.setting}) does not exist, and {CREATION} is false"
-    return wrong("topic", why, f"create it with {topic.partitions} partitions and cleanup.policy=compact")
+    return wrong("topic", why, f"create it with {max(topic.partitions, 1)} partition(s) and cleanup.policy=compact")
 
 
 def _internal_topic(
