@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from headrace.errors import StreamsError
+from headrace.errors import ArgumentError, StreamsError
 from headrace.record import HEADERS_TYPE
 from headrace.streams import serde_values
 from headrace.streams.config import StreamsConfig
@@ -22,7 +22,9 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.build import assemble
 from headrace.streams.engine.registry_formats import with_schema_lookup
 from headrace.streams.internal_topics import derive
+from headrace.streams.nodes import SinkNode
 from headrace.streams.serdes import Serde
+from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
 from headrace.testing.topics_in_memory import Row, TopicsInMemory, as_bytes
 from headrace.values.times import now_ms
@@ -61,6 +63,12 @@ class TopologyTestDriver:
         """
         from headrace.streams.engine.session import session
 
+        for source in topology.sources():
+            if source.pattern is not None:
+                raise StreamsError(
+                    f"{source.name} reads the topics that match {source.pattern.pattern}, and the driver does not know which "
+                    "there will be: read topics by their names in a test."
+                )
         self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:9092", **(config or {})})
         self._spark = session(self.config.spark_settings, spark)
         self.topics = topics or TopicsInMemory(self._spark)
@@ -70,8 +78,12 @@ class TopologyTestDriver:
             topic: 1 for source in topology.sources() for topic in source.topics if topic not in topology.repartition_topics
         }
         counts = {**sources, **dict.fromkeys(topology.global_topics, 1)}
-        counts |= {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
+        internal = {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
+        counts |= internal
         self._tasks, self._globals = assemble(topology, self.config, self.topics, counts)
+        self._inputs = {topic for task in self._tasks for topic, _ in task.positions.partitions} | topology.global_topics
+        sinks = {node.topic for node in topology.nodes.values() if isinstance(node, SinkNode) and isinstance(node.topic, str)}
+        self._outputs = {*sinks, *internal, self.config.dead_letter_topic}
         self._now = now_ms() if wall_clock_time is None else wall_clock_time
         for task in self._tasks:
             task.state.runtime.set_now(self._now)
@@ -105,11 +117,13 @@ class TopologyTestDriver:
         """A state store by name, to be read as `KafkaStreams.store` gives it. Raises StreamsError if there is none."""
         from headrace.streams.queries import ReadOnlyStore
 
-        tables = [(task.state, task.state.tables[name]) for task in self._tasks if name in task.state.tables]
-        if not tables:
-            raise StreamsError(f"There is no store {name} with a table in this topology.")
-        state, table = tables[0]
-        return ReadOnlyStore(state.stores[name], lambda: nullcontext(table.reader()))
+        for task in self._tasks:
+            if (table := task.state.tables.get(name)) is not None:
+                return ReadOnlyStore(task.state.stores[name], lambda: nullcontext(table.reader()))
+            if (global_table := task.state.global_tables.get(name)) is not None:
+                store = StateStore(name, StoreKind.KEY_VALUE)
+                return ReadOnlyStore(store, lambda: nullcontext(global_table.reader()))
+        raise StreamsError(f"There is no store {name} with a table in this topology.")
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
         """Advance the wall-clock time of processors, and call the schedules that are due then."""
@@ -119,7 +133,11 @@ class TopologyTestDriver:
         self._work()
 
     def pipe(self, topic: str, rows: Iterable[tuple[bytes | None, bytes | None, int, Any]]) -> None:
-        """Put records into a topic and let the topology do all that follows from them."""
+        """Put records into a topic and let the topology do all that follows from them. Raises ArgumentError for a topic that it
+        does not read.
+        """
+        if topic not in self._inputs:
+            raise ArgumentError(f"Unknown topic: {topic}")
         for key, value, timestamp, headers in rows:
             self.topics.append(topic, key, value, timestamp, headers)
         for table in self._globals:
@@ -131,7 +149,9 @@ class TopologyTestDriver:
             pass
 
     def read(self, topic: str) -> list[Row]:
-        """What has come into a topic since the last call."""
+        """What has come into a topic since the last call. Raises ArgumentError for one that nothing writes."""
+        if topic not in self._outputs and topic not in self.topics.rows:
+            raise ArgumentError(f"Unknown topic: {topic}")
         rows, begin = self.topics.rows.get(topic, []), self._read.get(topic, 0)
         self._read[topic] = len(rows)
         return rows[begin:]

@@ -92,7 +92,7 @@ def _outputs(cases: list[Case], driver: Any, sizes: list[int]) -> dict[str, list
             source = driver.create_input_topic(topic, *STRINGS)
             for key, value, time, _ in source._rows([row[1:] for row in group]):
                 driver.topics.append(topic, key, value, time)
-        driver.pipe("in", [])
+        driver.pipe(cases[0].input[0][0], [])
         for name, results_ in found.items():
             out = driver.create_output_topic(name, *STRINGS).read_records()
             results_ += [(r.key, r.value, r.timestamp) for r in out]
