@@ -98,6 +98,7 @@ def test_the_version_is_one_line():
         (["broker", "--set", "num.partitions"], "'num.partitions' is not of the form KEY=VALUE."),
         (["broker", "--set", "=3"], "'=3' is not of the form KEY=VALUE."),
         (["worker"], "name a worker file, or take the settings from the environment with --from-env."),
+        (["doctor"], "name a worker file, or take the settings from the environment with --from-env."),
         (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
         (["worker", "/"], "file '/' is a directory."),
         (["mirror", "/nowhere/mm2.properties"], "file '/nowhere/mm2.properties' does not exist."),

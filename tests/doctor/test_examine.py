@@ -342,6 +342,13 @@ def test_a_problem_is_one_line_without_what_the_client_logs_of_it(tmp_path: Path
     assert all(line.split()[0] in ("ok", "warning", "wrong") for line in ended.stdout.splitlines())
 
 
+@pytest.mark.slow
+def test_a_worker_that_is_configured_by_the_environment_is_looked_at() -> None:
+    ended = headrace("doctor", "--from-env", environ={"CONNECT_BOOTSTRAP_SERVERS": "nothing", "CONNECT_GROUP_ID": "g"})
+    assert ended.returncode == 1
+    assert 'wrong    config   Missing required configuration "config.storage.topic"' in ended.stdout
+
+
 def test_a_secret_is_found_as_it_is_before_its_blanks_are_changed() -> None:
     remember("of two  blanks", "${file:x:y}")
     assert wrong("cluster", "'of two  blanks' is not\nhost:port", "").line() == "wrong    cluster  '${file:x:y}' is not host:port"

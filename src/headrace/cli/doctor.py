@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.worker import WorkerFile
+from headrace.cli.worker import FromEnv, OptionalWorkerFile, read_settings
 
 ConnectorFiles = Annotated[
     list[Path] | None,
@@ -19,8 +19,9 @@ ConnectorFiles = Annotated[
 
 
 def doctor(
-    file: WorkerFile,
+    file: OptionalWorkerFile = None,
     connectors: ConnectorFiles = None,
+    from_env: FromEnv = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
     timeout_s: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds that each call of a cluster may take.")] = 10.0,
 ) -> None:
@@ -31,14 +32,14 @@ def doctor(
     something is.
     """
     from headrace.cluster.standalone.connector_files import connector_config
-    from headrace.config import load_properties
     from headrace.config.redaction import redact
     from headrace.doctor.finding import Severity
     from headrace.doctor.run import examine, worst
 
+    settings = read_settings(file, from_env)
     read = [connector_config(Path(path))[:2] for path in connectors or ()]
     findings = []
-    for finding in examine(load_properties(file), read, timeout_s):
+    for finding in examine(settings, read, timeout_s):
         findings.append(finding)
         if not as_json:
             typer.echo(finding.line())
