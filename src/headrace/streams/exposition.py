@@ -24,7 +24,7 @@ _COUNTERS = {
 _GAUGES = {"batch-ms": ("batch_ms", "Time of the last batch."), "lag": ("record_lag", "Records that are still to be read.")}
 _TASK = {
     "records": ("process", "Records that were processed."),
-    "dropped": ("dropped_records", "Records that were left out: they cannot be read or processed, or are too late for a store."),
+    "dropped": ("dropped_records", "Records that were left out: unreadable, failed, too late, or without a needed key or value."),
 }
 _STORES = {"block-cache-usage": ("block_cache_usage", "Bytes that the stores' cache and write buffers take in this process.")}
 _KAFKA = "kafka_streams_stream"

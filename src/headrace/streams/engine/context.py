@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from headrace.streams.stores import StateStore
 
 StreamTimes = dict[str, dict[int, int]]
+NULL_KEY = "Skipping record due to null key."
+NULL_KEY_OR_VALUE = "Skipping record due to null key or value."
+NULL_JOIN_KEY_OR_VALUE = "Skipping record due to null join key or value."
+EXPIRED_WINDOW = "Skipping record for expired window."
+EXPIRED_PUT = "Skipping record for expired put."
+LEFT_OUT = (NULL_KEY, NULL_KEY_OR_VALUE, NULL_JOIN_KEY_OR_VALUE, EXPIRED_WINDOW, EXPIRED_PUT)
+"""Why operators leave out records, in Kafka's words."""
 
 
 @dataclass
@@ -150,6 +157,20 @@ class Context:
         time. store: also `source.NEGATIVE_TIME`.
         """
         self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
+
+    def takes(self, node: str, condition: Column | str, why: str, *more: Column) -> Column:
+        """Whether an operator takes a record: if the condition, which is never NULL, is true. Others are counted as dropped.
+
+        Of rows with p, t, o. why: of `LEFT_OUT`; more: numbers that distinguish rows of one place.
+        """
+        place = F.concat(F.col("o"), F.array(*more)) if more else F.col("o")
+        condition = F.expr(condition) if isinstance(condition, str) else condition
+        return condition | ~self.left_out(node, why, F.col("t"), place)
+
+    def left_out(self, node: str, why: str, time: Column, place: Column) -> Column:
+        """True. A record for which this is computed is counted as dropped: once in a batch, however often Spark computes it."""
+        names = [F.lit(text) for text in (self.state.runtime.id, why, node)]
+        return F.call_function("headrace_left_out", *names, F.col("p").cast("int"), time, place)
 
     def stream_time(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""

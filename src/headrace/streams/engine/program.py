@@ -281,7 +281,7 @@ def _join_table(
     records = _records(node, flows)
     if operation.grace_ms is not None and operation.buffer is not None:
         records = grace.buffer_records(context, node.name, operation.buffer, operation.grace_ms, records)
-    return joins.stream_table(node.name, operation, records, table)
+    return joins.stream_table(context, node.name, operation, records, table)
 
 
 def _merge_tables(

@@ -16,6 +16,7 @@ from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import apply, column
+from headrace.streams.engine.context import EXPIRED_PUT, LEFT_OUT
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.repartition_format import InternalFormat, format_of, unpacked
 from headrace.streams.engine.sinks import SinkTopics
@@ -176,7 +177,9 @@ class SourceReader:
 def log_skipped(places: Iterable[tuple[str, int, int, str]]) -> None:
     """Log skipped records, as `TaskRuntime.skipped` returns them."""
     for topic, partition, offset, store in places:
-        if store == NEGATIVE_TIME:
+        if store in LEFT_OUT:
+            log.warning(store, **{"store" if store == EXPIRED_PUT else "processor": topic}, partition=partition, time=offset)
+        elif store == NEGATIVE_TIME:
             log.warning("Skipping record due to negative extracted timestamp.", topic=topic, partition=partition, offset=offset)
         elif store:
             log.warning("Skipping record for expired segment.", store=store, partition=partition, time=offset)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import NULL_KEY, NULL_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import AggregationInput, Changes, Records
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.inputs import aggregate_with
@@ -115,10 +115,12 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     """
     frame: DataFrame | None = None
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
-    condition = "k is not null and v is not null" if operation.windows is None else "k is not null"
+    condition, why = "k is not null", NULL_KEY
+    if operation.windows is None:
+        condition, why = "k is not null and v is not null", NULL_KEY_OR_VALUE
     for number, stream_input in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        part = stream_input.records.frame.where(condition)
+        part = stream_input.records.frame.where(context.takes(stream_input.node, condition, why))
         part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
         frame = part if frame is None else frame.unionByName(part)
     assert frame is not None
@@ -126,7 +128,7 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     place, last = (F.col("o")[0], F.array(F.max("s"))) if depth == 1 else (F.col("o"), F.max("s"))
     if isinstance(operation.windows, TimeWindows | UnlimitedWindows):
         order = Records(frame, depth).order()
-        frame = in_windows(with_stream_time(context, inputs, frame, order), operation.windows)
+        frame = in_windows(context, node, with_stream_time(context, inputs, frame, order), operation.windows)
         if _may_be_expired(inputs):
             newest = F.coalesce(stream_time(context, operation.store, order, F.col("w"), last=-1), F.lit(-1))
             retention = store_retention_ms(context, operation)

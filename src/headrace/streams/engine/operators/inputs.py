@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], condition: str) -> DataFrame:
+def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], condition: str, why: str) -> DataFrame:
     """The records of all inputs: p, k, t, o, st (stream time), `i` (the number of the input) and `v0`, `v1` … (the value, NULL
     but for that input).
 
-    condition: which records to take, as SQL.
+    condition: which records to take, as SQL; why: the others are left out.
     """
     kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     parts = []
     for number, stream_input in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        frame = stream_input.records.frame.where(condition)
+        frame = stream_input.records.frame.where(context.takes(stream_input.node, condition, why))
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
     return with_stream_time(context, inputs, union(parts), [F.col("o")])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import StreamsError
 from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import apply, checked, column, keyed, parameters
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import NULL_JOIN_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.versions import joined as joined_versions
 from headrace.streams.operations import Function, GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes) -> Records:
+def stream_table(context: Context, node: str, operation: StreamTableJoin, records: Records, table: Changes) -> Records:
     """Each record with the row of the table at the record's place in the order."""
     if table.lookup is None:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
-    frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
+    condition = "v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null"
+    frame = records.frame.where(context.takes(node, condition, NULL_JOIN_KEY_OR_VALUE))
     if table.as_of is not None:
         looked_up = table.as_of(frame.select("p", "k", "v", "t", "o", "h"))
         if operation.kind is JoinKind.INNER:
@@ -45,9 +46,11 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
     """Each record with the row of a derived key in a global table; a joiner of four gets its own key and that one (KIP-1340)."""
-    frame = records.frame.where("v is not null")
+    frame = records.frame.where(context.takes(node, "v is not null", NULL_JOIN_KEY_OR_VALUE))
     selected = column(apply(operation.key_selector, node, F.col("k"), F.col("v")))
     frame = checked(lambda: frame.withColumns({"__k": selected, "__p": F.lit(0)}), node)
+    if operation.kind is JoinKind.INNER:
+        frame = frame.where(context.takes(node, "__k is not null", NULL_JOIN_KEY_OR_VALUE))
     looked = context.state.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")

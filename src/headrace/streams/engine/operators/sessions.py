@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import EXPIRED_WINDOW, NULL_KEY, Context
 from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.aggregates import CHANGED
@@ -44,14 +44,14 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     layout = Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind)
     table = context.state.table(operation.store, layout, window_close_time(operation))
-    records = records_of_inputs(context, inputs, "k is not null")
+    records = records_of_inputs(context, inputs, "k is not null", NULL_KEY)
     # Sessions expire by the greatest time of all inputs: the store gets records of the one that is ahead, too.
     newest = stream_time(context, operation.store, [F.col("o")], F.col("t"), last=-1)
     grouped = records_per_key(records.withColumn("newest", F.coalesce(newest, F.lit(-1))), inputs)
     retention = store_retention_ms(context, operation)
     stored = table.rows_of_key(F.col("p"), F.col("k"), F.col("low") - F.lit(windows.gap_ms))  # others are near to no record
     with_stored = grouped.withColumn("before", F.transform(stored, _stored_session))
-    sessions = with_stored.withColumn("after", _merged(inputs, windows, retention, kind))
+    sessions = with_stored.withColumn("after", _merged(context, inputs, windows, retention, kind))
     updates = context.compute_once(_changed(sessions, kind, stream_time_columns(inputs)))
     context.put(operation.store, updates.where(CHANGED))
     # A session that is NULL is put and expires others, too; the greatest end is the greatest stream time.
@@ -95,7 +95,9 @@ def _stored_session(row: Column) -> Column:
     return _session(row["w"], row["e"], row["v"], row["t"], changed=False)
 
 
-def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType) -> Column:
+def _merged(
+    context: Context, inputs: list[AggregationInput], windows: SessionWindows, retention_ms: int, kind: DataType
+) -> Column:
     """The sessions of a key after its records `x`.
 
     Sessions expire as in Kafka Streams' store: by the greatest end that was put before a record, which is the greatest
@@ -118,6 +120,7 @@ def _merged(inputs: list[AggregationInput], windows: SessionWindows, retention_m
         value = aggregate_with(inputs, record, before, kind)
         new = _session(start, end, value, time, changed=True)
         late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
+        late &= context.left_out(node, EXPIRED_WINDOW, record["t"], F.concat(record["_0"], F.array(record["i"].cast("bigint"))))
         there = F.filter(F.array(new), lambda s: s["v"].isNotNull())  # a session whose value is NULL is none
 
         def stays(session: Column) -> Column:

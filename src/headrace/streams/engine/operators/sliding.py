@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import null
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import EXPIRED_WINDOW, NULL_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import AggregationInput, Changes
 from headrace.streams.engine.operators import aggregates
 from headrace.streams.engine.operators.inputs import aggregate_with, records_of_inputs, records_per_key
@@ -30,12 +30,13 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
-    records = _with_newest(context, inputs, table, records_of_inputs(context, inputs, "k is not null and v is not null"))
+    records = records_of_inputs(context, inputs, "k is not null and v is not null", NULL_KEY_OR_VALUE)
+    records = _with_newest(context, inputs, table, records)
     grouped = records_per_key(records, inputs)
     retention = store_retention_ms(context, operation)
     near = _rows_in_reach(table, windows)
     with_stored = grouped.withColumn("before", F.transform(near, lambda row: _as_window(row, row["v"])))
-    step = _SlidingStep(inputs, windows, retention, kind)
+    step = _SlidingStep(context, inputs, windows, retention, kind)
     slid = with_stored.withColumn("after", F.aggregate("x", F.col("before"), step.take))
     updates = context.compute_once(_changed(slid, kind, stream_time_columns(inputs)))
     context.put(operation.store, updates.where(aggregates.CHANGED))
@@ -61,7 +62,7 @@ def _with_newest(context: Context, inputs: list[AggregationInput], table: StoreT
     reaches_expired = F.col("t") - 2 * size <= greatest_newest - F.lit(retention)
     records = records.withColumns({"newest": F.coalesce(least_newest, F.lit(-1)), "reaches_expired": reaches_expired})
     records = records.withColumn("any_reaches_expired", F.max("reaches_expired").over(Window.partitionBy("p")))
-    step, no_starts = _SlidingStep([], windows, retention, LongType()), F.expr("cast(array() as array<bigint>)")
+    step, no_starts = _SlidingStep(context, [], windows, retention, LongType()), F.expr("cast(array() as array<bigint>)")
 
     def take(state: Column, record: Column) -> Column:
         def with_start(after: Column) -> Column:
@@ -119,14 +120,19 @@ class _SlidingStep:
     inputs: if there are none, all values are 0.
     """
 
-    def __init__(self, inputs: list[AggregationInput], windows: SlidingWindows, retention_ms: int, kind: DataType) -> None:
-        self._inputs, self._kind, self._retention = inputs, kind, F.lit(retention_ms)
+    def __init__(
+        self, context: Context, inputs: list[AggregationInput], windows: SlidingWindows, retention_ms: int, kind: DataType
+    ) -> None:
+        self._context, self._inputs, self._kind, self._retention = context, inputs, kind, F.lit(retention_ms)
         self._size, self._grace = F.lit(windows.difference_ms), F.lit(windows.grace_ms)
 
     def take(self, windows: Column, record: Column) -> Column:
         """The windows after the record."""
         t, size = record["t"], self._size
         late = t + 1 + size <= record["st"] - self._grace
+        if self._inputs:
+            place = F.concat(record["_0"], F.array(record["i"].cast("bigint")))
+            late &= self._context.left_out(self._inputs[0].node, EXPIRED_WINDOW, t, place)
 
         def unexpired(window: Column) -> Column:
             return window["w"] > record["newest"] - self._retention

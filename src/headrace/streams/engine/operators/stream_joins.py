@@ -9,7 +9,7 @@ from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import checked, column, keyed, kind_of, null, union
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import NULL_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.windows import stream_time, with_place_of_time
@@ -37,7 +37,7 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     """All pairs within the window of which one is new; for a left or outer join also unmatched records whose window is over."""
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
     timed = context.compute_once(_both_sides(context, node, sides, tables))
-    new = timed.where("lv is not null or rv is not null")
+    new = timed.where(context.takes(node, _has_part(operation.kind), NULL_KEY_OR_VALUE))
     pairs = context.compute_once(_pairs(new.where("k is not null"), tables, operation.windows))
     value = _value(node, operation, F.col("lv"), F.col("rv")).alias("v")
     joined = checked(lambda: pairs.select("p", "k", value, "t", "o", "h"), node)
@@ -82,6 +82,12 @@ def _with_stream_time(context: Context, frame: DataFrame, name: str, clock: str,
     return frame.withColumn(name, stream_time(context, clock, [F.col("o")], F.when(counts, F.col("t")), last))
 
 
+def _has_part(kind: JoinKind) -> Column:
+    """Whether a record can give something: one without a key only to a side that is passed on without a match."""
+    side = {JoinKind.INNER: F.lit(False), JoinKind.LEFT: F.col("left"), JoinKind.OUTER: F.lit(True)}[kind]
+    return (F.col("lv").isNotNull() | F.col("rv").isNotNull()) & (F.col("k").isNotNull() | side)
+
+
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
     """Records without a key, which cannot match, and are emitted at once (KIP-962)."""
     is_outer_side = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
@@ -91,7 +97,8 @@ def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
 def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
     """A stream joined with itself over one buffer: the results of Kafka's KStreamKStreamSelfJoin, in its order."""
     windows, table = operation.windows, _table(context, store, records)
-    frame = _numbered(records.frame.where("k is not null and v is not null"), table)
+    there = context.takes(node, "k is not null and v is not null", NULL_KEY_OR_VALUE)
+    frame = _numbered(records.frame.where(there), table)
     frame = _with_stream_time(context, frame, "st", store, F.lit(True))
     frame = _with_stream_time(context, frame, "before", store, F.lit(True), last=-1)
     new = context.compute_once(frame.select("p", "k", F.col("t").alias("w"), "n", "v", "t", "o", "h", "st", "before"))

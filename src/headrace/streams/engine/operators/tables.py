@@ -10,7 +10,7 @@ from headrace.record import HEADERS_TYPE
 from headrace.sql_functions import F
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import apply, checked, column, keyed, kind_of, null, pair
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import NULL_KEY, Context
 from headrace.streams.engine.flows import Changes, Records, Regrouped
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators import versioned
@@ -27,7 +27,7 @@ Mapped = Callable[["Column"], "Column"]
 
 def source(context: Context, node: str, store: str, materialized: bool, records: Records) -> Changes:
     """Records as changes of a table, the last one of each key if it is materialized; records without a key are skipped."""
-    frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
+    frame = records.frame.where(context.takes(node, "k is not null", NULL_KEY)).select("p", "k", "v", "t", "o")
     if materialized and context.state.stores[store].kind is StoreKind.VERSIONED:
         return versioned.put(context, store, frame)
     if not materialized:

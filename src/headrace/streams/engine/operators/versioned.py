@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
 from headrace.streams.engine.columns import kind_of
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import EXPIRED_PUT, Context
 from headrace.streams.engine.flows import Changes
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.windows import stream_time
@@ -30,7 +30,8 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.compute_once(timed)
     context.advance_stream_time(store, timed.groupBy("p").agg(F.max("now").alias("ct")), store)
-    accepted = timed.where(F.col("t") >= F.col("now") - F.lit(_retention(context, store)))
+    in_history = F.col("t") >= F.col("now") - F.lit(_retention(context, store))
+    accepted = timed.where(context.takes(store, in_history, EXPIRED_PUT))
     before = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, -1)
     looked_up = table.version(accepted, F.lit(2**63 - 1))  # the last version, one that deletes as well
     newest = F.greatest(F.max("t").over(before), F.col("st"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
 from headrace.streams.engine import formats
-from headrace.streams.engine.context import Context
+from headrace.streams.engine.context import EXPIRED_WINDOW, Context
 from headrace.streams.engine.flows import AggregationInput
 from headrace.streams.engine.store_table import StoreTable
 from headrace.streams.operations import EmitStrategy, StreamAggregate
@@ -96,8 +96,8 @@ def store_retention_ms(context: Context, operation: StreamAggregate) -> int:
     return context.state.stores[operation.store].retention_ms or operation.windows.retention_ms
 
 
-def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
-    """One row for each open window `w` (its start, ms) of a record; frame: with t and st."""
+def in_windows(context: Context, node: str, frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
+    """One row for each open window `w` (its start, ms) of a record; frame: with p, t, o, i and st."""
     if isinstance(windows, UnlimitedWindows):
         return frame.where(F.col("t") >= windows.start_ms).withColumn("w", F.lit(windows.start_ms).cast("bigint"))
     size, advance = windows.size_ms, windows.advance_ms
@@ -108,7 +108,8 @@ def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> Dat
         first = F.greatest(last - F.lit((size - 1) // advance * advance), F.lit(0))
         inside = F.filter(F.sequence(first, last, F.lit(advance).cast("bigint")), lambda start: start > F.col("t") - F.lit(size))
         frame = frame.withColumn("w", F.explode(inside))
-    return frame.where(F.col("w") + F.lit(size) > F.col("st") - F.lit(windows.grace_ms))
+    is_open = F.col("w") + F.lit(size) > F.col("st") - F.lit(windows.grace_ms)
+    return frame.where(context.takes(node, is_open, EXPIRED_WINDOW, F.col("i").cast("bigint"), F.col("w")))
 
 
 def closed_windows(

@@ -96,6 +96,7 @@ public final class Functions extends AbstractFunction1 {
         state(target, "headrace_state_total", "total", number);
         state(target, "headrace_state_version", "version", DataTypes.BinaryType);
         state(target, "headrace_failure", "failure", text);
+        state(target, "headrace_left_out", "leftOut", DataTypes.BooleanType);
         state(target, "headrace_stream_time", "clock", number);
         ExpressionInfo info = new ExpressionInfo(TryEval.class.getName(), "headrace_try");
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_try"), info, new Try()));

@@ -3,8 +3,10 @@ package io.headrace.streams;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -12,6 +14,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
 
 /** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
 final class BatchResult {
@@ -23,6 +26,7 @@ final class BatchResult {
     final List<Object[]> held = new ArrayList<>();
     final List<String> skipped = new ArrayList<>(); // the first of them
     long skips;
+    private final Set<Long> leftOut = new HashSet<>(); // hashes of what `leave` has counted
     private final RecordWriter writer;
     private final byte[] number;
 
@@ -120,6 +124,7 @@ final class BatchResult {
                     found.put(row.getInt(1), row.getLong(2));
                 }
             }
+            case "left out" -> leave(output, row);
             case "skip" -> skip(output.name() + "\t" + row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
             default -> { }
         }
@@ -151,6 +156,17 @@ final class BatchResult {
         }
         synchronized (this) {
             held.add(record);
+        }
+    }
+
+    /** Count what an operator leaves out. Spark computes it as often as something follows from the same rows. */
+    private synchronized void leave(BatchProgram.Output output, InternalRow row) {
+        long hash = XXH64.hashLong(row.getInt(1), row.getUTF8String(0).hashCode());
+        for (long number : row.getArray(3).toLongArray()) {
+            hash = XXH64.hashLong(number, hash);
+        }
+        if (leftOut.add(hash)) {
+            skip(output.name() + "\t" + row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
         }
     }
 

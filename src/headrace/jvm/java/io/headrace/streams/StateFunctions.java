@@ -177,6 +177,13 @@ public final class StateFunctions {
         return UTF8String.fromString(TaskRuntime.of(task).letter(part));
     }
 
+    /** True: an operator leaves out a record, for the reason `why`. `place`: of the record, and what else tells it from others. */
+    public static boolean leftOut(UTF8String task, UTF8String why, UTF8String node, int partition, long time, ArrayData place) {
+        TaskRuntime.of(task).take(new BatchProgram.Output("left out", why.toString(), null),
+            new GenericInternalRow(new Object[] {node, partition, time, place}));
+        return true;
+    }
+
     private static byte[] longBytes(long number) {
         return ByteBuffer.allocate(8).putLong(number).array();
     }
