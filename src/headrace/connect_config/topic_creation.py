@@ -121,16 +121,15 @@ def has_settings(props: Mapping[str, Any]) -> bool:
 def check_spelling(props: Mapping[str, Any]) -> None:
     """Raise ConfigError if a configuration has rules and groups, or a rule the patterns of a group."""
     rules, default = _aliases(RULES, props), f"{PREFIX}{DEFAULT_GROUP}."
-    patterns = [key for rule in rules for key in (f"{PREFIX}{rule}.{INCLUDE}", f"{PREFIX}{rule}.{EXCLUDE}") if key in props]
     if rules and _aliases(GROUPS, props):
-        problem = f"rules and groups ({GROUPS.name}) exclude each other; use one"
-    elif rules and DEFAULT_GROUP not in rules and any(key.startswith(default) for key in props):
-        problem = f"rules and the default group ({default}…) exclude each other; use one"
-    elif patterns:
-        problem = f"{patterns[0]} is an option of groups; a rule has one {REGEX}"
-    else:
-        return
-    raise ConfigError.invalid(RULES.name, props[RULES.name], problem)
+        raise ConfigError.invalid(RULES.name, props[RULES.name], f"rules and groups ({GROUPS.name}) exclude each other; use one")
+    if rules and DEFAULT_GROUP not in rules and any(key.startswith(default) for key in props):
+        raise ConfigError.invalid(
+            RULES.name, props[RULES.name], f"rules and the default group ({default}…) exclude each other; use one"
+        )
+    for key in (f"{PREFIX}{rule}.{patterns}" for rule in rules for patterns in (INCLUDE, EXCLUDE)):
+        if key in props:
+            raise ConfigError.invalid(RULES.name, props[RULES.name], f"{key} is an option of groups; a rule has one {REGEX}")
 
 
 def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Option]]:
