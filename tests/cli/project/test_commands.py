@@ -18,6 +18,7 @@ from headrace.config.redaction import remember
 from headrace.errors import ConfigError, SetupError
 from tests.cli.command import headrace
 from tests.cli.connectors.conftest import SOURCE, url
+from tests.process import worker_properties
 
 __all__ = ["url"]
 
@@ -123,6 +124,27 @@ def test_the_command_ends_with_0_where_all_tests_pass_and_with_1_and_the_reasons
         "        there is no connector order; there are orders",
         "1 passed, 2 failed",
     ]
+
+
+@pytest.mark.slow
+def test_tests_of_chains_have_the_settings_of_spark_that_the_worker_has(example: Path) -> None:
+    file = example / "project.toml"
+    file.write_text(file.read_text().replace("[environments.dev]\n", '[environments.dev]\nworker = "w.properties"\n'))
+    worker = worker_properties("tests", "http://127.0.0.1:0") | {
+        "bootstrap.servers": "localhost:9092", "spark.sql.session.timeZone": "Asia/Tokyo",
+    }  # fmt: skip
+    (example / "w.properties").write_text("".join(f"{key}={value}\n" for key, value in worker.items()))
+    connector = example / "connectors" / "orders.json"
+    body = json.loads(connector.read_text())
+    body["config"] |= {
+        "transforms": "sql",
+        "transforms.sql.type": "headrace.transforms.Sql",
+        "transforms.sql.value": "hour(timestamp)",
+    }
+    connector.write_text(json.dumps(body))
+    add_test(example, "orders", records=[{"topic": "orders", "value": "{}", "timestamp": 0}], expect=[{"value": 9}])
+    ended = headrace("project", "test", str(example))
+    assert ended.stdout.splitlines() == ["passed  tests/orders.json", "1 passed, 0 failed"], ended.stderr
 
 
 @pytest.mark.usefixtures("spark", "logging_restored")

@@ -172,14 +172,16 @@ def test(target: Folder = Path(), env: Env = None) -> None:
     from headrace.cli.preview import default_worker, preview_session
     from headrace.cli.project import chains
     from headrace.runtime import logs
+    from headrace.runtime.worker_config import spark_settings
 
     chosen = folder.environment(target, env)
     tests = folder.chain_tests(target)
     if not tests:
         raise SetupError(f"{target / 'tests'} has no test; a test is a file NAME.json.")
     logs.configure(level="WARNING")
-    connectors, worker = folder.connectors(target, chosen), default_worker(chosen.worker, lambda _: preview_session())
-    spark = preview_session()
+    connectors = folder.connectors(target, chosen)
+    worker = default_worker(chosen.worker, lambda props: preview_session(spark_settings(props)))
+    spark = preview_session(worker.spark_conf())
     failed = 0
     for test in tests:
         if test.connector not in connectors:
