@@ -19,6 +19,7 @@ from headrace.runtime.worker import Worker
 from tests.support import wait_until
 
 CONFIG = {"name": "c", "connector.class": "FileStreamSource", "file": "f", "topic": "t"}
+RULES = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "1"}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 Make = Callable[[str], tuple[Herder, WorkerStores]]
@@ -69,9 +70,15 @@ def test_where_resets_are_disabled_topics_stay_until_the_connector_is_deleted(st
 
 def test_where_tracking_is_disabled_nothing_is_answered_and_deletion_removes_nothing(stopped: Make) -> None:
     herder, stores = stopped("topic.tracking.enable")
-    for asked in (herder.active_topics, herder.topics_in_use, herder.reset_active_topics):
+    herder.create("ruled", {**CONFIG, **RULES, "name": "ruled"}, "STOPPED")
+    herder.create("sink", {"name": "sink", "connector.class": "FileStreamSink", "file": "f", "topics": "t", **RULES}, "STOPPED")
+    for asked, name in ((herder.active_topics, "c"), (herder.topics_in_use, "ruled"), (herder.reset_active_topics, "c")):
         with pytest.raises(RestError, match=r"^Topic tracking is disabled.$") as refused:
-            asked("c")
+            asked(name)
         assert refused.value.status == 403
+    # A source without rules, and a sink, have nothing to differ from.
+    assert [herder.topics_in_use(name) for name in ("c", "sink")] == [{"topics": [], "drift": []}] * 2
+    herder.delete("ruled")
+    herder.delete("sink")
     delete(herder, stores)
     assert stores.status.topics("c") == {"t"}

@@ -26,7 +26,7 @@ from headrace.cluster.status import StatusState
 from headrace.cluster.status_reporter import StatusReporter, remove_stale_statuses
 from headrace.cluster.stores import WorkerStores
 from headrace.cluster.supervisors import Supervisors
-from headrace.cluster.topic_rules import topics_in_use
+from headrace.cluster.topic_rules import require_tracking, topics_in_use
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
 from headrace.errors import AlreadyExistsError, ConfigError, ConnectError, ElsewhereError, NotFoundError, RestError
@@ -323,26 +323,22 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:
         """The topics that the connector has used. Raises RestError 403 if tracking is off."""
-        self._require_tracking()
+        require_tracking(self.config)
         return self._stores.status.topics(name)
-
-    def _require_tracking(self) -> None:
-        if not self.config.topic_tracking_enable:
-            raise RestError(403, "Topic tracking is disabled.")
 
     def topics_since(self, name: str) -> dict[str, int]:
         """The active topics with the time (epoch ms) of their discovery; empty if tracking is off."""
         return self._stores.status.topics_since(name) if self.config.topic_tracking_enable else {}
 
     def topics_in_use(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """The topics, settings, and a source's drift. Raises NotFoundError, KafkaFailure, RestError 403 if tracking is off."""
+        """The topics, settings, and a source's drift. Raises as the function of this name, and NotFoundError."""
         with concealed():
-            topics, config = self.active_topics(name), self._resolved(name)
+            topics, config = self.topics_since(name), self._resolved(name)
             return topics_in_use(name, config, topics, self.config, has_rules=connector_type(config) == "source")
 
     def reset_active_topics(self, name: str) -> None:
         """Remove the active topics. Raises RestError 403 if tracking, or resetting, is off."""
-        self._require_tracking()
+        require_tracking(self.config)
         if not self.config.topic_tracking_allow_reset:
             raise RestError(403, "Topic tracking reset is disabled.")
         self._stores.status.delete_topics(name)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from headrace.connect_config.validation import connector_class
+from headrace.errors import RestError
 from headrace.kafka.admin import Admin
 from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.runtime.plan import client_settings
@@ -19,6 +20,12 @@ from headrace.topics.planning import planned, settings_hook
 _TIMEOUT_S = 5.0
 
 
+def require_tracking(worker: WorkerConfig) -> None:
+    """Raise RestError 403 if tracking of topics is off."""
+    if not worker.topic_tracking_enable:
+        raise RestError(403, "Topic tracking is disabled.")
+
+
 def topics_in_use(
     name: str, config: Mapping[str, Any], topics: Iterable[str], worker: WorkerConfig, *, has_rules: bool
 ) -> dict[str, list[dict[str, Any]]]:
@@ -26,9 +33,11 @@ def topics_in_use(
 
     The rules are what the connector makes of them (`settings_for_new_topic`): a topic that it does not want created has none.
     config: the connector's, resolved; has_rules: whether it creates topics, as sources do. Raises KafkaFailure, ConfigError, and
-    what the connector raises.
+    what the connector raises; RestError 403 if there are rules, and tracking is off.
     """
     rules = topic_creation(config, worker.topic_creation_enable) if has_rules else None
+    if rules:
+        require_tracking(worker)  # without rules nothing can differ, whether topics are known or not
     chosen = sorted(topics)
     if not chosen:
         return {"topics": [], "drift": []}
