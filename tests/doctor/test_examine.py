@@ -349,6 +349,18 @@ def test_a_worker_that_is_configured_by_the_environment_is_looked_at() -> None:
     assert 'wrong    config   Missing required configuration "config.storage.topic"' in ended.stdout
 
 
+def test_a_connector_is_not_taken_for_the_worker_file(tmp_path: Path) -> None:
+    connector = {"name": "c", "connector.class": "FileStreamSink", "topics": "t", "file": "f"}
+    settings = write(tmp_path / "c.properties", connector)
+    (tmp_path / "c.json").write_text(json.dumps(connector))
+    for file in (settings, tmp_path / "c.json"):
+        refused = CliRunner().invoke(app, ["doctor", str(file)])
+        assert (refused.exit_code, "name a worker file" in refused.output) == (2, True)
+    nameless = write(tmp_path / "nameless.properties", {"connector.class": "FileStreamSink"})
+    ended = CliRunner().invoke(app, ["doctor", "--from-env", str(nameless)], env={"CONNECT_GROUP_ID": "g"})
+    assert str(ended.exception) == f"Connector file {nameless} has no `name`."
+
+
 def test_a_secret_is_found_as_it_is_before_its_blanks_are_changed() -> None:
     remember("of two  blanks", "${file:x:y}")
     assert wrong("cluster", "'of two  blanks' is not\nhost:port", "").line() == "wrong    cluster  '${file:x:y}' is not host:port"

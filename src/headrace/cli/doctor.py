@@ -36,8 +36,11 @@ def doctor(
     from headrace.doctor.finding import Severity
     from headrace.doctor.run import examine, worst
 
+    files = connectors or []
+    if file and _is_connector(file):  # the worker has no file: the environment alone configures it
+        file, files = None, [file, *files]
     settings = read_settings(file, from_env)
-    read = [connector_config(Path(path))[:2] for path in connectors or ()]
+    read = [connector_config(path)[:2] for path in files]
     findings = []
     for finding in examine(settings, read, timeout_s):
         findings.append(finding)
@@ -49,3 +52,10 @@ def doctor(
         typer.echo(redact(json.dumps(body, indent=2)))
     if worst_status is Severity.WRONG:
         raise typer.Exit(1)
+
+
+def _is_connector(file: Path) -> bool:
+    """Whether a file is that of a connector, and not of a worker. Raises ConfigError, SetupError for one that cannot be read."""
+    from headrace.config import load_properties
+
+    return file.suffix == ".json" or "connector.class" in load_properties(file)
