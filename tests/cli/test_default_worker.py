@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace import plugins
-from headrace.cli.preview import default_worker
+from headrace.cli.preview import default_worker, preview_conf
 from headrace.plugins import Kind
 from tests.java_plugins.archives import scanned
 from tests.process import worker_properties
@@ -23,3 +23,10 @@ def test_a_converter_in_java_is_known(tmp_path: Path, monkeypatch: pytest.Monkey
         file.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
         assert default_worker(file, lambda _: pytest.fail("no Spark")).key_converter == THRIFT
         assert plugins.find(THRIFT, Kind.CONVERTER) in plugins.java_plugins()
+
+
+def test_a_preview_has_the_settings_of_the_workers_spark_and_not_its_cluster():
+    worker = {"spark.master": "k8s://prod:6443", "spark.driver.host": "pod", "spark.sql.session.timeZone": "Asia/Tokyo"}
+    conf = preview_conf(worker | {"spark.sql.codegen.factoryMode": "CODEGEN_ONLY"})
+    assert conf.pop("spark.master").startswith("local")
+    assert conf == {"spark.sql.codegen.factoryMode": "CODEGEN_ONLY", "spark.sql.session.timeZone": "Asia/Tokyo"}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _WORKER = {"bootstrap.servers": "localhost:9092", "key.converter": _CONVERTER, "value.converter": _CONVERTER}
+_WHERE = ("spark.master", "spark.submit.deployMode", "spark.driver.host", "spark.driver.bindAddress")
+"""Where a worker's Spark runs: its cluster is not asked for a preview."""
 
 ConfigFile = Annotated[
     Path,
@@ -97,11 +99,17 @@ def default_worker(file: Path | None, spark: Callable[[Mapping[str, str]], Spark
 
 
 def preview_session(conf: Mapping[str, str] | None = None) -> SparkSession:
-    """The Spark session of previews, with these settings in place of the defaults."""
+    """The Spark session of previews. conf: as of `preview_conf`."""
     from headrace.spark.session import session
 
+    return session(preview_conf(conf or {}))
+
+
+def preview_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """The `spark.*` settings of a preview: a worker's, but for those that say where it runs; a preview runs in this process."""
     # Constants are evaluated without compiling anything, which is the quickest for a few records.
-    return session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **(conf or {})})
+    defaults = {"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    return defaults | {key: value for key, value in conf.items() if key not in _WHERE}
 
 
 def _naming_file(file: Path, read: Any) -> Any:

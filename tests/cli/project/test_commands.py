@@ -131,7 +131,7 @@ def test_tests_of_chains_have_the_settings_of_spark_that_the_worker_has(example:
     file = example / "project.toml"
     file.write_text(file.read_text().replace("[environments.dev]\n", '[environments.dev]\nworker = "w.properties"\n'))
     worker = worker_properties("tests", "http://127.0.0.1:0") | {
-        "bootstrap.servers": "localhost:9092", "spark.sql.session.timeZone": "Asia/Tokyo",
+        "bootstrap.servers": "localhost:9092", "spark.sql.session.timeZone": "Asia/Tokyo", "spark.master": "spark://127.0.0.1:1",
     }  # fmt: skip
     (example / "w.properties").write_text("".join(f"{key}={value}\n" for key, value in worker.items()))
     connector = example / "connectors" / "orders.json"
