@@ -285,6 +285,10 @@ class TestRulesOfTheEarlierRevision:
         named = {"topic.creation": "default", **prefixed(default__regex="x", default__partitions="4")}
         assert (of(named).new_topic("x").partitions, of(named).new_topic("y")) == (4, None)
 
+    def test_the_name_of_a_rule_may_begin_as_that_of_the_default_group(self):
+        named = {"topic.creation": "default.eu", **prefixed(default__eu__regex="x", default__eu__partitions="4")}
+        assert of(named).new_topic("x").partitions == 4
+
     def test_a_blank_text_names_no_rules(self):
         assert topic_creation({"topic.creation": " "}) is None
         assert of({**DEFAULT, "topic.creation": " "}).new_topic("t").partitions == 2

@@ -123,7 +123,8 @@ def check_spelling(props: Mapping[str, Any]) -> None:
     rules, default = _aliases(RULES, props), f"{PREFIX}{DEFAULT_GROUP}."
     if rules and _aliases(GROUPS, props):
         raise ConfigError.invalid(RULES.name, props[RULES.name], f"rules and groups ({GROUPS.name}) exclude each other; use one")
-    if rules and DEFAULT_GROUP not in rules and any(key.startswith(default) for key in props):
+    of_rules = tuple(f"{PREFIX}{rule}." for rule in rules)  # also of one that is called `default.eu`
+    if rules and any(key.startswith(default) and not key.startswith(of_rules) for key in props):
         raise ConfigError.invalid(
             RULES.name, props[RULES.name], f"rules and the default group ({default}…) exclude each other; use one"
         )
