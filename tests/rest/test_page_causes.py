@@ -49,6 +49,13 @@ def test_letters_with_a_time_that_no_calendar_has_are_shown():
     assert texts.count(f"{odd} ms") == 2
 
 
+def test_reasons_of_a_worker_that_does_not_count_their_messages_are_shown():
+    """One of before, in a rolling upgrade."""
+    (reason,) = reasons([Letter.of(RawRecord("letters", 0, 0, 0, None, b"x", ()))])
+    del reason["messages"]
+    assert tables.reasons({"reasons": [reason]}).row_count == 1
+
+
 class FailedHerder(KnowingHerder):
     """Its connectors have failed."""
 

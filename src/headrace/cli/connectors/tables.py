@@ -205,7 +205,8 @@ def reasons(response: Json) -> Table:
     for reason in response["reasons"]:
         last = "" if reason["last_ms"] is None else _time(reason["last_ms"], "seconds")
         exception = (reason["exception"] or "").rpartition(".")[2]
-        others = f" (and {_number(reason['messages'] - 1)} messages like it)" if reason["messages"] > 1 else ""
+        messages = reason.get("messages", 1)  # a worker of before, in a rolling upgrade, does not say it
+        others = f" (and {_number(messages - 1)} messages like it)" if messages > 1 else ""
         message = (reason["message"] or "") + others
         cells = (reason["records"], reason["connector"] or "", reason["stage"] or "", exception, message, last)
         table.add_row(*cells_of(map(plain, cells)))
