@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -56,6 +57,23 @@ def test_what_one_topic_of_a_mirror_reaches_is_its_copy_and_not_those_of_the_oth
     assert flows(graph.reached(["external:/both"])) == flows(graph) - {
         ("topic:eu.a", "connector:rows"), ("connector:rows", "external:/rows"), ("connector:mirror", "topic:odd"),
     }  # fmt: skip
+
+
+def test_the_targets_of_a_mirror_that_are_not_known_are_not_kept_for_each_of_its_topics():
+    topics = [f"t{number}" for number in range(2000)]
+    mirror = {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "eu",
+              "source.cluster.bootstrap.servers": "eu:9092"}  # fmt: skip
+    read = [{"cluster": "eu", "topic": name, "partition": 0} for name in topics]
+    written = {f"eu.{name}": 1 for name in topics[:1000]} | {f"odd-{name}": 1 for name in topics[1000:]}
+    graph = graph_of(connector("mirror"), "source", mirror, written, read)
+    tracemalloc.start()
+    try:
+        reached = graph.reached(["topic:eu:9092/t7"])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(reached.nodes) == 1003
+    assert peak < 5_000_000, "a copy of 1,000 targets for each of 2,000 topics is 16 MB"
 
 
 def test_it_is_drawn_for_other_tools_with_any_name():

@@ -58,46 +58,54 @@ class Lineage:
         """
         start = {node.id for node in self.nodes} & set(ids)
         steps = [(edge.source, edge.target) for edge in self.edges]
-        down = _taken(start, steps, self._ways_down(steps))
+        down = _taken(start, steps, *self._ways_down(steps))
         ways_up = {(target, via): sources for (via, target), sources in self.made_of.items()}
-        up = _taken(start, [(target, source) for source, target in steps], ways_up)
+        up = _taken(start, [(target, source) for source, target in steps], ways_up, {})
         taken = down | {(source, target) for target, source in up}
         inside = start.union(*taken)
         edges = [edge for edge in self.edges if (edge.source, edge.target) in taken]
         return Lineage([node for node in self.nodes if node.id in inside], edges)
 
-    def _ways_down(self, steps: Iterable[Step]) -> dict[Step, list[str]]:
-        """The `ways` of steps to the connectors in `made_of`."""
+    def _ways_down(self, steps: Iterable[Step]) -> tuple[dict[Step, list[str]], dict[str, list[str]]]:
+        """The `ways` of steps to the connectors in `made_of`, and to what each step there leads on besides."""
         not_known: dict[str, list[str]] = {via: [] for via, _ in self.made_of}
         for via, target in steps:
             if via in not_known and (via, target) not in self.made_of:
                 not_known[via].append(target)
-        ways = {(source, via): list(not_known[via]) for source, via in steps if via in not_known}
+        ways: dict[Step, list[str]] = {(source, via): [] for source, via in steps if via in not_known}
         for (via, target), sources in self.made_of.items():
             for source in sources:
                 ways[source, via].append(target)
-        return ways
+        return ways, not_known
 
     def body(self) -> dict[str, Any]:
         """The answer of `GET /headrace/lineage`."""
         return {"nodes": [asdict(node) for node in self.nodes], "edges": [asdict(edge) for edge in self.edges]}
 
 
-def _taken(start: set[str], steps: Iterable[Step], ways: Mapping[Step, Iterable[str]]) -> set[Step]:
-    """The steps that are taken from these nodes on. ways: to which nodes alone a step leads on; missing: to all that follow."""
+def _taken(
+    start: set[str], steps: Iterable[Step], ways: Mapping[Step, Iterable[str]], besides: Mapping[str, Iterable[str]]
+) -> set[Step]:
+    """The steps that are taken from these nodes on.
+
+    ways: to which nodes alone a step leads on; missing: to all that follow. besides: by node, to which nodes each step leads on
+    that has `ways`. They are taken once, however many steps lead there: a mirror has thousands of both.
+    """
     following: dict[str, list[str]] = {}
     for here, there in steps:
         following.setdefault(here, []).append(there)
     taken = {(here, there) for here in start for there in following.get(here, ())}
-    waiting, left_for_all = list(taken), set(start)
+    waiting, left_for_all, besides = list(taken), set(start), dict(besides)
     while waiting:
         step = waiting.pop()
         here, only = step[1], ways.get(step)
-        if only is None and here in left_for_all:
+        if here in left_for_all:
             continue
         if only is None:
             only = following.get(here, ())
             left_for_all.add(here)
+        else:
+            only = [*only, *besides.pop(here, ())]
         new = {(here, there) for there in only} - taken
         taken |= new
         waiting += new
