@@ -12,8 +12,13 @@ _CONTEXT = {"stage": "stage", "class": "class.name", "exception": "exception.cla
 """Field of a row -> what the letter's headers call it."""
 _FEW = 10
 """How many messages of one pattern may have rows of their own: fewer may differ in what matters, as the name of a field."""
-_VALUES = re.compile(r"""\{.*\}|\[.*\]|"[^"]*"|'[^']*'|\d+(\.\d+)?""", re.DOTALL)
-"""What a message may have of the record: JSON, texts in quotes, numbers."""
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_JSON = re.compile(rf"\{{(?:[^{{}}\"]|{_TEXT})*\}}|\[(?:[^\[\]\"]|{_TEXT})*\]", re.DOTALL)
+"""An object or a list without another of its kind in it."""
+_CUT = re.compile(r"[\[{].*", re.DOTALL)
+"""One whose end is not there."""
+_VALUES = re.compile(r""""[^"]*"|'[^']*'|\d+(\.\d+)?""")
+"""What else a message may have of the record: texts in quotes, numbers."""
 _BEGINNING = 1000
 """The characters of a message that are compared."""
 
@@ -54,4 +59,10 @@ def _message(letter: Letter) -> str | None:
 
 
 def _pattern(message: str | None) -> str | None:
-    return None if message is None else _VALUES.sub("…", message[:_BEGINNING])
+    """A message without values. What stands between two of them stays: it may be the cause."""
+    if message is None:
+        return None
+    text, before = message[:_BEGINNING], ""
+    while text != before:  # from the innermost to the outermost
+        text, before = _JSON.sub("…", text), text
+    return _VALUES.sub("…", _CUT.sub("…", text) if len(message) > _BEGINNING else text)
