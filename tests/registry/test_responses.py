@@ -86,6 +86,33 @@ def test_an_id_that_a_proxy_does_not_find_is_asked_for_again() -> None:
         )
 
 
+def test_a_schema_whose_reference_a_proxy_does_not_find_is_asked_for_again() -> None:
+    schema = {"schema": '"R"', "references": [{"name": "R", "subject": "s", "version": 1}]}
+    with scripted_server(response(body=json.dumps(schema)), response(body="[]"), response("404 Not Found", HTML)) as script:
+        converter: Any = load(AVRO, {"schema.registry.url": script.url, "max.retries": "0"}, is_key=False)
+        for requests in (3, 4):
+            with pytest.raises(InvalidResponseError, match="it answers 404 Not Found without an error_code"):
+                converter.look_up(["7"])
+            assert len(script.requests) == requests
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"auto.register.schemas": "false"}, {"auto.register.schemas": "false", "use.latest.version": "true"},
+    {"auto.register.schemas": "false", "use.schema.id": "1"},
+])  # fmt: skip
+@pytest.mark.parametrize(
+    "sent", [response("404 Not Found", HTML), response(body=HTML), response("302 Found", Location="http://x/")]
+)
+def test_a_schema_that_no_registry_was_there_to_take_is_asked_for_again(options: dict[str, str], sent: bytes) -> None:
+    request = json.dumps({"topic": "orders", "schema": '{"type": "string"}'})
+    with scripted_server(sent) as script:
+        converter: Any = load(AVRO, {"schema.registry.url": script.url, "max.retries": "0", **options}, is_key=False)
+        for requests in (1, 2):
+            with pytest.raises(InvalidResponseError):  # its records would be left out until the task restarts
+                converter.learn([request])
+            assert len(script.requests) == requests
+
+
 @pytest.mark.parametrize(("request_number", "body", "why"), [
     (0, "", "it sends no JSON"), (0, HTML, "it sends no JSON"), (0, "[" * 100_000, "it sends no JSON"), (0, b"\xff", "no JSON"),
     (0, "[]", "its response is no JSON object"), (0, "null", "its response is no JSON object"),

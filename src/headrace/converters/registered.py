@@ -169,7 +169,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         return self._opened(source, known_texts) + ".schema"
 
     def look_up(self, texts: Iterable[str], topic: str | None = None) -> None:
-        """Fetch schemas from the registry. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
+        """Fetch schemas. Raises RegistryUnavailableError, InvalidResponseError, and ConnectError for a refused login."""
         for text in texts:
             if isinstance(known := self._known(text), _RegisteredReading):
                 entry = known.entry(self.part, topic)
@@ -277,7 +277,7 @@ class RegisteredConverter(RegistryConfig, Converter):
     def schema_of(self, text: str | None, subject: str) -> Schema | None:
         """The Connect schema for data with a schema of the registry: of this text, or the newest of a subject.
 
-        None: schemaless data. Raises RegistryError, RegistryUnavailableError, DataError.
+        None: schemaless data. Raises RegistryError, RegistryUnavailableError, InvalidResponseError, DataError.
         """
         schema = self._newest.get(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
         with schema_faults(f"The {self.format} schema of {subject or 'the serde'} cannot be used", of_data=False):
@@ -286,7 +286,7 @@ class RegisteredConverter(RegistryConfig, Converter):
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
         """The id of the newest schema of a subject, or of a text under the subject of a topic, which may be registered.
 
-        Raises RegistryError, RegistryUnavailableError, DataError.
+        Raises RegistryError, RegistryUnavailableError, InvalidResponseError, DataError.
         """
         if text is None:
             return self._newest.get(self.registry, subject).id
@@ -318,7 +318,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         """Resolve the ids of the schemas that `write` has requested; a schema that the registry refuses fails its records.
 
         requests: JSON with `topic` and `schema`; register: new schemas may be registered, else they have the id 0. Raises
-        RegistryUnavailableError, and ConnectError if the registry refuses the login.
+        RegistryUnavailableError, InvalidResponseError, and ConnectError if the registry refuses the login.
         """
         parsed_requests = [json.loads(request) for request in requests]
         for request in parsed_requests:

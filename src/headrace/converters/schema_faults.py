@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from headrace.errors import DataError, RetriableError
-from headrace.registry.errors import RegistryError
+from headrace.registry.errors import InvalidResponseError, RegistryError
 from headrace.values.recursion import parts_of
 from headrace.values.schema import DECIMAL, Schema, SchemaBuilderError
 from headrace.values.value import constant
@@ -28,11 +28,12 @@ _DEFAULTS: dict[str, type] = {
 def schema_faults(problem: str, of_data: bool = True) -> Iterator[None]:
     """Context in which a schema is learned: whatever is wrong with it becomes a DataError, a sentence after `problem`.
 
-    of_data: also before the sentences of DataErrors. A registry that refuses, or does not answer, is not the schema's fault.
+    of_data: also before the sentences of DataErrors. A registry that refuses, does not answer, or is
+    none, is not the schema's fault.
     """
     try:
         yield
-    except (RegistryError, RetriableError):
+    except (RegistryError, InvalidResponseError, RetriableError):
         raise
     except (DataError, SchemaBuilderError) as error:
         if isinstance(error, DataError) and not of_data:

@@ -32,7 +32,8 @@ class NewestVersions:
     def renew(self, registry: Registry) -> bool:
         """Fetch them again; returns whether one has changed or has been deleted.
 
-        If the registry does not answer, the cached versions are kept. Raises RegistryError if it refuses the login.
+        If the registry does not answer, the cached versions are kept. Raises RegistryError if it refuses the login,
+        InvalidResponseError if what answers is no registry.
         """
         self.renew_at = time.monotonic() + self._keep_s
         latest: dict[str, RegisteredSchema] = {}

@@ -65,7 +65,7 @@ class RegistryFormat:
 
     @cached_property
     def schema(self) -> Schema:
-        """The Connect schema. Raises RegistryUnavailableError, RegistryError, DataError; StreamsError for schemaless data."""
+        """The Connect schema. Raises what `RegisteredConverter.schema_of` does; StreamsError for schemaless data."""
         schema = self._reader.schema_of(self._text, self._serde.schema or "")
         if schema is None:
             raise StreamsError(f"The schema of Serdes.{self._serde.name}(…) says nothing of its data: streams need their type.")
