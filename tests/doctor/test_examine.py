@@ -93,6 +93,8 @@ def test_a_broker_that_is_not_there_is_one_line_for_its_address(props: Props) ->
     [
         ("localhost", "'localhost' in bootstrap.servers is not host:port"),
         ("localhost:99999", "'localhost:99999' in bootstrap.servers is not host:port"),
+        ("localhost:0", "'localhost:0' in bootstrap.servers is not host:port"),
+        ("localhost:-1", "'localhost:-1' in bootstrap.servers is not host:port"),
         ("no-such-host.invalid:9092", "the host of no-such-host.invalid:9092 is not known here"),
     ],
 )

@@ -36,8 +36,8 @@ def reachable(bootstrap: str, setting: str) -> Iterator[Finding]:
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
         host, _, port = server.rpartition("://")[2].rpartition(":")
         try:
-            if int(port) > LAST_PORT:
-                raise ValueError  # a look-up would take another one, modulo 65,536
+            if not 0 < int(port) <= LAST_PORT:
+                raise ValueError  # no server has it, and a look-up would take another one, modulo 65,536
             with closing(socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)):
                 pass
         except (ValueError, OverflowError):
