@@ -163,6 +163,11 @@ def test_topics_have_counts_and_settings_with_the_values_of_the_environment(tmp_
             "[shop]\npartitions = 1\nreplication.factor = 1\n[shop.orders]\npartitions = 1\nreplication.factor = 1",
             'shop has a table in it; a topic whose name has dots is in quotes: ["shop.orders"].',
         ),
+        (
+            "[shop.orders]\nreplication.factor = 1",
+            'shop has a table in it; a topic whose name has dots is in quotes: ["shop.orders"].',
+        ),
+        ('[shop.orders]\n"retention.ms" = 5', "-1 for the broker's default; a topic whose name has dots is in quotes."),
         ("[orders]\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
         ("[orders]\npartitions = 0\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
         ("[orders]\npartitions = 1\nreplication.factor = 0", "or -1 for the broker's default"),

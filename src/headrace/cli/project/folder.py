@@ -178,8 +178,9 @@ def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
         except ConfigError as error:
             problems.append(error.message)
             continue
-        if inner := next((key for key in settings if key.endswith(f".{_PARTITIONS}")), None):
-            whole = f"{name}.{inner.removesuffix(f'.{_PARTITIONS}')}"
+        counts = (f".{_PARTITIONS}", f".{_REPLICATION_FACTOR}")
+        if inner := next((key for key in settings if key.endswith(counts)), None):
+            whole = f"{name}.{inner.removesuffix(counts[0]).removesuffix(counts[1])}"
             problems.append(f'{file}: {name} has a table in it; a topic whose name has dots is in quotes: ["{whole}"].')
             continue
         problems += [f"{file}: {name} has {{{{{m}}}}}, which environment {env.name} has no value for." for m in missing]
@@ -187,7 +188,7 @@ def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
         if not missing and not (_is_count(partitions) and (_is_count(replication_factor) or replication_factor == "-1")):
             problems.append(
                 f"{file}: {name} has to have `{_PARTITIONS}`, 1 or more, and `{_REPLICATION_FACTOR}`, 1 or more, or -1 for the "
-                "broker's default."
+                "broker's default; a topic whose name has dots is in quotes."
             )
         elif not missing:
             topics[name] = TopicSettings(name, int(partitions), int(replication_factor), settings)
