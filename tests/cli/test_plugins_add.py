@@ -120,7 +120,7 @@ def of_root() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", ["a/b", "../out", "/out", "..", ".", "a/"])
 def test_a_name_with_a_path_is_refused(tmp_path: Path, jar: Path, name: str):
-    with pytest.raises(typer.BadParameter, match="own name"):
+    with pytest.raises(typer.BadParameter, match="has to be one name, without a path"):
         add([str(jar)], tmp_path / "plugins", name)
     assert list(tmp_path.iterdir()) == [jar]
 

@@ -54,7 +54,7 @@ def add(
     if sha256 is not None and len(what) > 1:
         raise typer.BadParameter("goes with one archive.", param_hint="'--sha256'")
     if name is not None and (name in (".", "..") or Path(name).name != name):
-        raise typer.BadParameter("has to be a directory's own name, without others before it.", param_hint="'--name'")
+        raise typer.BadParameter("has to be one name, without a path.", param_hint="'--name'")
     try:
         target = _added(what, path, name, sha256)
     except OSError as error:  # of the directory, or of an archive that may not be read
