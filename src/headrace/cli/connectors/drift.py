@@ -21,9 +21,7 @@ def topics() -> None:
 
 @group.command("drift")
 def drift(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME…]", help="Connectors; all source connectors without any.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME…]", help="Connectors; all connectors without any.")] = None,
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
