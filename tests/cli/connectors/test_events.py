@@ -40,10 +40,12 @@ def test_a_name_that_is_not_known_is_no_connector_without_data(cli: Callable[...
     def lineage(*arguments: str) -> Result:
         return CliRunner().invoke(app, ["lineage", *arguments], env={"HEADRACE_URL": url})
 
-    for arguments in (["--connector", "typo"], ["--topic", "typo"], ["--application", "typo", "--dot"]):
-        error = lineage(*arguments).exception
-        assert (type(error), str(error)) == (NotFoundError, "Nothing of this name is known.")
-    assert lineage("--connector", "typo", "--json").exit_code == 0
+    for kind, form in (("connector", []), ("topic", []), ("application", ["--dot"]), ("connector", ["--json"])):
+        error = lineage(f"--{kind}", "typo", *form).exception
+        assert (type(error), str(error)) == (NotFoundError, f"Nothing is known of {kind} 'typo'.")
+    both = lineage("--connector", "typo", "--topic", "t", "--json")
+    assert (both.exit_code, json.loads(both.stdout)["nodes"]) == (1, [])
+    assert str(both.exception) == "Nothing is known of connector 'typo' or topic 't'."
     assert lineage("--connector", "a").stdout == lineage().stdout == "No data has flowed through a connector yet.\n"
 
 

@@ -27,12 +27,15 @@ def lineage(
         raise typer.BadParameter("takes --columns as a table or with --json.")
     query = {"connector": connector, "topic": topic, "application": application, "columns": str(columns).lower()}
     response = options.connect(url).call("GET", "headrace", "lineage", query=query)
+    asked = {"connector": connector, "topic": topic, "application": application}
+    names = " or ".join(f"{kind} '{name}'" for kind, name in asked.items() if name)
     if as_json:
         typer.echo(response.text)
+    if names and not response.object["nodes"]:
+        raise NotFoundError(f"Nothing is known of {names}.")
+    if as_json:
         return
     options.say_not_reached(response.object, "Streams applications that report to them, and schemas used there, are missing.")
-    if (connector or topic or application) and not response.object["nodes"]:
-        raise NotFoundError("Nothing of this name is known.")
     if dot or mermaid:
         from headrace.rest.lineage import as_dot, as_mermaid  # here, so that `--help` does not wait for it
 
