@@ -38,7 +38,10 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     records, _ = read_newest(topics.consumer, bounds, count, timeout_s, lambda record: record)
     if not records:
         names = ", ".join(sorted({name for name, _ in partitions})[:5])
-        raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
+        raise BadRequestError(
+            "There are no live records to preview: the topics of the connector are empty, or their newest records are of aborted "
+            f"transactions ({names})."
+        )
     records.sort(key=lambda r: (r.timestamp or 0, r.topic, r.partition, r.offset))
     return records[-count:]
 
