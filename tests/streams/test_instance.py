@@ -45,10 +45,11 @@ def test_an_uncaught_exception_handler_can_answer_with_the_text_of_a_response():
     assert streams._instance._response(ERROR) is StreamThreadExceptionResponse.REPLACE_THREAD
 
 
-def test_a_state_listener_that_fails_stops_no_transition():
-    streams = running(state_listener=unreachable)
+@pytest.mark.parametrize("listener", [unreachable, leave])
+def test_a_state_listener_that_fails_stops_no_transition(listener: Callable[..., Any]):
+    streams = running(state_listener=listener)
     streams._instance._on_error(ERROR)
     assert streams.state() is State.ERROR
-    streams = running(state_listener=unreachable)
+    streams = running(state_listener=listener)
     assert streams.close()
     assert streams.state() is State.NOT_RUNNING

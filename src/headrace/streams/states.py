@@ -61,7 +61,9 @@ class StateMachine:
         self._listener = listener
 
     def transition_to(self, new: State) -> bool:
-        """Change to a state; whether that is a valid transition from the current one. An error of the listener is logged."""
+        """Change to a state; whether that is a valid transition from the current one. An error of the listener, or its
+        `sys.exit()`, is logged.
+        """
         with self._changed:
             old = self._state
             if new not in _VALID_TRANSITIONS[old] or new is old:
@@ -72,7 +74,7 @@ class StateMachine:
         if self._listener is not None:
             try:
                 self._listener(new, old)
-            except Exception:  # whoever changes the state has to go on: an application that ends closes its tasks afterwards
+            except (Exception, SystemExit):  # whoever changes the state has to go on: one that ends closes its tasks afterwards
                 log.exception("The state listener failed at the transition from %s to %s", old, new)
         return True
 
