@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from timeit import repeat
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     IntegerType,
+    LongType,
     MapType,
     StringType,
     StructType,
@@ -31,6 +33,7 @@ from pyspark.sql.types import (
 from headrace.errors import StreamsError
 from headrace.streams import Serdes
 from headrace.streams.serde_values import decoder, encoder
+from headrace.values import json_text
 
 
 @pytest.fixture
@@ -137,3 +140,19 @@ def test_json_without_a_schema_is_a_variant_whichever_way_it_comes():
     assert encoder(Serdes.json(), VariantType())(found) == text
     nested = StructType().add("x", VariantType())
     assert written(read(b'{"x":' + text + b"}", nested), nested) == b'{"x":' + text + b"}"
+
+
+def test_plain_values_cost_no_more_than_json_itself_because_a_processor_writes_and_reads_them_for_each_record():
+    values, kind = [{"name": "x", "count": number} for number in range(200)], StructType().add("name", StringType())
+    rows = ArrayType(kind.add("count", LongType()))
+    write, parse = encoder(Serdes.json(), rows), decoder(Serdes.json(), rows)
+    text = json_text.encode(values)
+    assert write(values) == text
+    whole = least_time(lambda: json_text.encode(values))
+    assert least_time(lambda: write(values)) < 1.5 * whole
+    assert least_time(lambda: parse(text)) < 1.5 * whole
+
+
+def least_time(function: Callable[[], object]) -> float:
+    """Seconds; the least of many runs, which the load of the machine hardly changes."""
+    return min(repeat(function, number=2, repeat=30))

@@ -10,10 +10,11 @@ import base64
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Encode = Callable[[Any], "bytes | None"]
 Decode = Callable[["bytes | None"], Any]
+Write = Callable[[Any], str]
 _MAX_DIGITS = 38  # of a decimal
 _NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
 
@@ -42,7 +44,8 @@ def encoder(serde: Serde, kind: DataType | None = None) -> Encode:
     if serde.name == "byte_array":
         return lambda value: None if value is None else bytes(value)
     if serde.name == "json":
-        return lambda value: None if value is None else _json(value, kind).encode()
+        write = _writer(kind)
+        return lambda value: None if value is None else write(value).encode("utf-8", "replace")
     raise _unknown(serde)
 
 
@@ -56,7 +59,8 @@ def decoder(serde: Serde, kind: DataType) -> Decode:
     if serde.name == "byte_array":
         return lambda source: source
     if serde.name == "json":
-        return lambda source: None if source is None else _parsed(source.decode(errors="replace"), kind)
+        parse = _parser(kind)
+        return lambda source: None if source is None else parse(source.decode(errors="replace"))
     raise _unknown(serde)
 
 
@@ -79,30 +83,57 @@ def _unknown(serde: Serde) -> StreamsError:
     return StreamsError(f"Values of the {serde.name} serde cannot be read or written one by one; JSON and Kafka's own can.")
 
 
-def _json(value: Any, kind: DataType | None = None) -> str:
-    """The JSON text of a value as Spark writes it here, with NULL fields: keys are compared as bytes.
+def _writer(kind: DataType | None) -> Write:
+    """A function from a value to its JSON text as Spark writes it here, with NULL fields: keys are compared as bytes.
 
-    kind: its type; without one all fields of the value are written, as they are.
+    It is made once for a type, as a processor writes a value for each record. kind: the type; without one all fields of a value
+    are written, as they are.
     """
     from pyspark.sql import types
 
-    if value is None:
-        return "null"
-    if isinstance(value, types.VariantVal):
-        with localcontext(prec=_MAX_DIGITS):  # the decimals of a VARIANT are products
-            return _json(value.toPython())
+    by_class = _simple(kind)
+
+    def write(value: Any) -> str:
+        simple = by_class.get(type(value))
+        if simple is not None:
+            return simple(value)
+        if isinstance(value, types.VariantVal):
+            with localcontext(prec=_MAX_DIGITS):  # the decimals of a VARIANT are products
+                return untyped(value.toPython())
+        if fields is not None:
+            found = _fields(value, names)
+            return "{" + ",".join([label + write_field(found.get(name)) for name, label, write_field in fields]) + "}"
+        if isinstance(value, types.Row):
+            value = value.asDict()
+        if isinstance(value, dict):
+            return "{" + ",".join([f"{_name(of_key(key))}:{of_value(item)}" for key, item in value.items()]) + "}"
+        if isinstance(value, list | tuple):
+            return "[" + ",".join([of_item(item) for item in value]) + "]"
+        return _scalar(value, kind)
+
+    untyped = write if kind is None else _writer(None)
+    of_key = of_value = of_item = untyped
+    fields, names = None, []
     if isinstance(kind, types.StructType):
-        fields = _fields(value, kind.names)
-        return _object((field.name, _json(fields.get(field.name), field.dataType)) for field in kind.fields)
-    if isinstance(value, types.Row):
-        value = value.asDict()
-    if isinstance(value, dict):
-        of_key, of_value = (kind.keyType, kind.valueType) if isinstance(kind, types.MapType) else (None, None)
-        return _object((_name(key, of_key), _json(item, of_value)) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        of_item = kind.elementType if isinstance(kind, types.ArrayType) else None
-        return "[" + ",".join(_json(item, of_item) for item in value) + "]"
-    return _scalar(value, kind)
+        names = kind.names
+        fields = [(field.name, f"{json_text.to_text(field.name)}:", _writer(field.dataType)) for field in kind.fields]
+    elif isinstance(kind, types.MapType):
+        of_key, of_value = _writer(kind.keyType), _writer(kind.valueType)
+    elif isinstance(kind, types.ArrayType):
+        of_item = _writer(kind.elementType)
+    return write
+
+
+def _simple(kind: DataType | None) -> dict[type, Write]:
+    """Functions for the values whose class alone says how they are written as a type: most are, and need no further look."""
+    from pyspark.sql import types
+
+    if isinstance(kind, types.StructType | types.DecimalType | types.FloatType):
+        return {NoneType: json_text.to_text}
+    doubles: dict[type, Write] = {NoneType: json_text.to_text, float: json_text.java_double}
+    if isinstance(kind, types.DoubleType):
+        return doubles
+    return doubles | {str: json_text.to_text, bool: json_text.to_text, int: str}
 
 
 def _scalar(value: Any, kind: DataType | None) -> str:
@@ -123,12 +154,7 @@ def _scalar(value: Any, kind: DataType | None) -> str:
         value = value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     elif isinstance(value, date):
         value = value.isoformat()
-    return json_text.encode(value).decode()
-
-
-def _object(fields: Iterable[tuple[str, str]]) -> str:
-    """The text of an object. fields: each with the text of its value."""
-    return "{" + ",".join(f"{_scalar(name, None)}:{text}" for name, text in fields) + "}"
+    return json_text.to_text(value)
 
 
 def _fields(value: Any, names: list[str]) -> dict[str, Any]:
@@ -138,10 +164,9 @@ def _fields(value: Any, names: list[str]) -> dict[str, Any]:
     return value.asDict() if hasattr(value, "__fields__") else dict(zip(names, value, strict=True))
 
 
-def _name(key: Any, kind: DataType | None) -> str:
-    """The key of a map as the name of a field."""
-    text = _json(key, kind)
-    return json.loads(text) if text.startswith('"') else text
+def _name(text: str) -> str:
+    """The JSON text of a map's key as that of a field's name."""
+    return text if text.startswith('"') else json_text.to_text(text)
 
 
 def _fitted(value: Decimal, kind: DecimalType) -> Decimal:
@@ -152,44 +177,54 @@ def _fitted(value: Decimal, kind: DecimalType) -> Decimal:
     raise StreamsError(f"{value} does not fit into {kind.simpleString()}.")
 
 
-def _parsed(text: str, kind: DataType) -> Any:
-    """The value of a type from JSON text."""
+def _parser(kind: DataType) -> Callable[[str], Any]:
+    """A function from JSON text to the value of a type."""
     from pyspark.sql import types
 
     if isinstance(kind, types.VariantType):
-        return types.VariantVal.parseJson(text)
-    return _typed(json.loads(text, parse_float=Decimal), kind)
+        return types.VariantVal.parseJson
+    read = _reader(kind)
+    return lambda text: read(json.loads(text, parse_float=Decimal))
 
 
-def _typed(value: Any, kind: DataType) -> Any:
-    """The value of a type from its JSON, whose fractions are Decimals."""
+def _reader(kind: DataType) -> Callable[[Any], Any]:
+    """A function from JSON, whose fractions are Decimals, to the value of a type; None stays None. It is made once for a type."""
+    read = _reader_of_value(kind)
+    return lambda value: None if value is None else read(value)
+
+
+def _reader_of_value(kind: DataType) -> Callable[[Any], Any]:
     from pyspark.sql import types
 
-    if value is None:
-        return None
     if isinstance(kind, types.StructType):
-        return types.Row(**{field.name: _typed(value.get(field.name), field.dataType) for field in kind.fields})
+        fields = [(field.name, _reader(field.dataType)) for field in kind.fields]
+        return lambda value: types.Row(**{name: read(value.get(name)) for name, read in fields})
     if isinstance(kind, types.ArrayType):
-        return [_typed(item, kind.elementType) for item in value]
+        read_item = _reader(kind.elementType)
+        return lambda value: [read_item(item) for item in value]
     if isinstance(kind, types.MapType):
-        return {_key(name, kind.keyType): _typed(item, kind.valueType) for name, item in value.items()}
+        read_key, read_value = _key_reader(kind.keyType), _reader(kind.valueType)
+        return lambda value: {read_key(name): read_value(item) for name, item in value.items()}
     if isinstance(kind, types.VariantType):
-        return types.VariantVal.parseJson(_json(value))
+        write = _writer(None)
+        return lambda value: types.VariantVal.parseJson(write(value))
     if isinstance(kind, types.DecimalType):
-        return _fitted(Decimal(value), kind)
+        return lambda value: _fitted(Decimal(value), kind)
     simple: dict[type, Callable[[Any], Any]] = {
         types.DoubleType: float, types.FloatType: float, types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
         types.TimestampType: _local_time, types.TimestampNTZType: datetime.fromisoformat,
     }  # fmt: skip
-    return simple.get(type(kind), lambda item: item)(value)
+    return simple.get(type(kind), lambda item: item)
 
 
-def _key(name: str, kind: DataType) -> Any:
-    """The key of a map from the name of a field."""
+def _key_reader(kind: DataType) -> Callable[[str], Any]:
+    """A function from the name of a field to the key of a map."""
     from pyspark.sql import types
 
-    is_text = isinstance(kind, types.StringType | types.CharType | types.VarcharType | types.BinaryType | types.DatetimeType)
-    return _typed(name if is_text else json.loads(name, parse_float=Decimal), kind)
+    read = _reader(kind)
+    if isinstance(kind, types.StringType | types.CharType | types.VarcharType | types.BinaryType | types.DatetimeType):
+        return read
+    return lambda name: read(json.loads(name, parse_float=Decimal))
 
 
 def _local_time(text: str) -> datetime:

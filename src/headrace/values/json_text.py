@@ -28,7 +28,25 @@ def encode(value: Any) -> bytes:
 
     Takes None, bool, int, float, str and lists and dicts of them. Raises TypeError for anything else.
     """
-    return _text(value).encode("utf-8", "replace")
+    return to_text(value).encode("utf-8", "replace")
+
+
+def to_text(value: Any) -> str:
+    """What `encode` gives, as text, in which halves of surrogate pairs are still as they are."""
+    match value:
+        case None | True | False:
+            return {None: "null", True: "true", False: "false"}[value]
+        case str():
+            return '"' + _TO_ESCAPE.sub(_escape, value) + '"'
+        case int():
+            return str(value)
+        case float():
+            return java_double(value)
+        case list() | tuple():
+            return "[" + ",".join(map(to_text, value)) + "]"
+        case dict():
+            return "{" + ",".join(f"{to_text(str(key))}:{to_text(item)}" for key, item in value.items()) + "}"
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON: {value!r}")
 
 
 def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -69,23 +87,6 @@ def java_class(value: object) -> str:
 
 def _refuse_constant(constant: str) -> None:
     raise ValueError(f"Non-standard token '{constant}'")
-
-
-def _text(value: Any) -> str:
-    match value:
-        case None | True | False:
-            return {None: "null", True: "true", False: "false"}[value]
-        case str():
-            return '"' + _TO_ESCAPE.sub(_escape, value) + '"'
-        case int():
-            return str(value)
-        case float():
-            return java_double(value)
-        case list() | tuple():
-            return "[" + ",".join(map(_text, value)) + "]"
-        case dict():
-            return "{" + ",".join(f"{_text(str(key))}:{_text(item)}" for key, item in value.items()) + "}"
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON: {value!r}")
 
 
 def _escape(match: re.Match[str]) -> str:
