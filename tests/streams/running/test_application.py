@@ -277,8 +277,9 @@ def test_an_error_can_shut_down_all_instances_of_the_application(make: Callable[
         second.start()
         instances = (first, second)
 
-        def is_settled() -> bool:  # the group may choose the second one when it joins
-            assigned = {member: bool(partitions) for *_, member, partitions in app.cluster.admin.group_members(app.id)}
+        def is_settled() -> bool:  # the group may choose the second one when it joins, or give each a partition: 0 is the active's
+            members = app.cluster.admin.group_members(app.id)
+            assigned = {member: (app.source, 0) in partitions for *_, member, partitions in members}
             active = [assigned.get(each._instance._member.member_id()) for each in instances]  # type: ignore[union-attr]
             return sorted(assigned.values()) == [False, True] and active == [each.state() is State.RUNNING for each in instances]
 
