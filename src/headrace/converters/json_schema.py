@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
-from headrace.converters.registered_reading import read_payload, with_gaps
+from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
 from headrace.json_schema.compatibility import mismatches, required_paths, without_nulls
 from headrace.json_schema.from_connect import from_connect
@@ -21,7 +21,7 @@ from headrace.registry.reading import Reading
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
-from headrace.values.value import Value
+from headrace.values.value import Value, with_gaps
 
 NAME = "io.confluent.connect.json.JsonSchemaConverter"
 _FORMATS = ("BASE64", "NUMERIC")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.registry.reading import Reading
@@ -39,15 +38,3 @@ def read_typed(
     struct_case = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=opened.schema, opened=opened))
     is_null = Case(kind_in(reader.field("k"), [1]), TypedValue("null", schema=schema))
     return (struct_case, is_null) if schema.optional else (struct_case,)
-
-
-def with_gaps(value: Value) -> Value:
-    """A value within whose nested values null may be where their schema requires a value: what was not there is null."""
-    return tuple(replace(a, value=_with_gaps(a.value)) for a in value)
-
-
-def _with_gaps(typed: TypedValue) -> TypedValue:
-    if typed.opened is None:
-        return replace(typed, has_gaps=True)
-    fields = {name: with_gaps(value) for name, value in typed.opened.fields.items()}
-    return replace(typed, opened=replace(typed.opened, fields=fields))

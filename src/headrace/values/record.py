@@ -9,7 +9,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import Schema
 from headrace.values.sql import NEVER, Sql, all_of, lit
-from headrace.values.value import OpenStruct, TypedValue, Value, always, bind_value, mapped
+from headrace.values.value import OpenStruct, TypedValue, Value, always, bind_value, mapped, with_gaps
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ def open_struct(context: CompileContext, typed: TypedValue) -> OpenStruct:
     reader = context.scope.reader(source, "tz")
     # Nulls have been replaced when the record was read, if they are to be; each transformation has an option of its own.
     fields = struct_fields(context, reader, typed.schema, trusted=True, defaults=False)
+    if typed.has_gaps:  # what is nested in it has them as well
+        fields = {name: with_gaps(value) for name, value in fields.items()}
     return OpenStruct(fields, schema=typed.schema.same_but(fields={}))
 
 

@@ -52,7 +52,7 @@ class TypedValue:
         """The value with its schema's default instead of null, if `replace_null` is set."""
         if not replace_null or self.schema is None or self.schema.default is None or self.opened is not None:
             return self
-        return TypedValue(kinds.of_schema(self.schema), call("coalesce", self.sql, constant(self.schema)), self.schema)
+        return replace(self, kind=kinds.of_schema(self.schema), sql=call("coalesce", self.sql, constant(self.schema)))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,19 @@ def _merge(same: list[Case]) -> Case:
     branches = [(a.when, a.value.sql) for a in same]
     texts = {sql for _, sql in branches}
     sql = branches[0][1] if len(texts) == 1 else case(branches[:-1], branches[-1][1])
-    return Case(when, replace(same[0].value, sql=sql))
+    return Case(when, replace(same[0].value, sql=sql, has_gaps=any(a.value.has_gaps for a in same)))
+
+
+def with_gaps(value: Value) -> Value:
+    """A value within whose nested values null may be where their schema requires a value: what was not there is null."""
+    return tuple(replace(a, value=_with_gaps(a.value)) for a in value)
+
+
+def _with_gaps(typed: TypedValue) -> TypedValue:
+    if typed.opened is None:
+        return replace(typed, has_gaps=True)
+    fields = {name: with_gaps(value) for name, value in typed.opened.fields.items()}
+    return replace(typed, opened=replace(typed.opened, fields=fields))
 
 
 def bind_value(value: Value, scope: Scope) -> Value:
@@ -327,4 +339,6 @@ def _one_of(condition: Sql | None, new: Case, old: Case) -> Case | None:
     if a.opened is not None and b.opened is not None:
         opened = merged(condition, a.opened, b.opened)
         return opened and Case(new.when, replace(a, opened=opened))
-    return Case(new.when, replace(a, sql=case([(condition, a.sql)], b.sql))) if a.schema == b.schema else None
+    if a.schema != b.schema:
+        return None
+    return Case(new.when, replace(a, sql=case([(condition, a.sql)], b.sql), has_gaps=a.has_gaps or b.has_gaps))
