@@ -290,11 +290,12 @@ def test_what_is_no_registry_is_named() -> None:
     ({"bearer_auth_credentials_source": "OAUTHBEARER"}, "OAUTHBEARER needs"),
     ({"proxy_host": "http://p", "proxy_port": "8080"}, "value http://p for configuration proxy.host: it has to be a host"),
     ({"proxy_host": "p:1", "proxy_port": "8080"}, "Invalid value p:1 for configuration proxy.host: it has to be a host"),
+    ({"proxy_host": "::1", "proxy_port": "8080"}, "value ::1 for configuration proxy.host: .*; an IPv6 address in brackets"),
     ({"proxy_host": "p", "proxy_port": "70000"}, "proxy.port: Value must be no more than 65535"),
     ({"basic_auth_credentials_source": "SASL_INHERIT", "sasl_jaas_config": 'OAuthBearerLoginModule required clientId="x";'},
-     "sasl.jaas.config has no username"),
+     "SASL_INHERIT, but sasl.jaas.config has no username"),
     ({"basic_auth_credentials_source": "SASL_INHERIT", "sasl_jaas_config": 'PlainLoginModule required username="x";'},
-     "sasl.jaas.config has no password"),
+     "SASL_INHERIT, but sasl.jaas.config has no password"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(props: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigError, match=why):

@@ -82,7 +82,7 @@ def test_an_id_that_a_proxy_does_not_find_is_asked_for_again() -> None:
         guid = "0f1e2d3c-0000-4000-8000-0123456789ab"  # for which an older registry has no path: an error of the record
         converter.look_up([guid])
         assert converter._known(guid).endswith(
-            f"There is no /schemas/guids/{guid} of {script.url}: it answers 404 without an error_code."
+            f"There is no /schemas/guids/{guid} of {script.url}: the registry answers 404 without an error_code."
         )
 
 

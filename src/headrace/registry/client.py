@@ -76,7 +76,9 @@ class Registry:
             if error.http_status != 404:
                 raise
             # As a registry without GUIDs may answer; any record may begin with the byte of a GUID, and no task ends for it.
-            raise RegistryError(f"There is no {path}{self._place}: it answers 404 without an error_code.", 404, 404) from None
+            raise RegistryError(
+                f"There is no {path}{self._place}: the registry answers 404 without an error_code.", 404, 404
+            ) from None
 
     def reference_texts(self, schema: RegisteredSchema) -> list[str]:
         """The texts of the schemas that a schema references, directly or indirectly, the innermost first."""

@@ -115,7 +115,9 @@ def _proxy(config: RegistryConfig) -> str | None:
     if not host or port <= 0:
         return None
     if not re.fullmatch(_HOST, host):
-        raise ConfigError.invalid("proxy.host", host, "it has to be a host, without http:// before it or a port behind it")
+        raise ConfigError.invalid(
+            "proxy.host", host, "it has to be a host, without http:// before it or a port behind it; an IPv6 address in brackets"
+        )
     return _checked("proxy.host", f"http://{host}:{port}").geturl()
 
 
@@ -176,7 +178,7 @@ def _login(config: RegistryConfig) -> str:
     if source == "SASL_INHERIT":
         kafka = parse_jaas(_secret(config.sasl_jaas_config)).options
         if missing := [name for name in ("username", "password") if name not in kafka]:
-            raise ConfigError(f"sasl.jaas.config has no {missing[0]}, as basic.auth.credentials.source is SASL_INHERIT.")
+            raise ConfigError(f"basic.auth.credentials.source is SASL_INHERIT, but sasl.jaas.config has no {missing[0]}.")
         return f"{kafka['username']}:{kafka['password']}"
     raise ConfigError.invalid("basic.auth.credentials.source", source, "it has to be URL, USER_INFO or SASL_INHERIT")
 
