@@ -90,6 +90,8 @@ def test_a_decimal_keeps_its_digits_and_has_the_scale_of_its_type(number: str, k
 def test_a_decimal_of_too_many_digits_is_refused():
     with pytest.raises(StreamsError, match=r"^1234.5 does not fit into decimal\(5,2\)"):
         written(Row(x=Decimal("1234.5")), StructType().add("x", DecimalType(5, 2)))
+    with pytest.raises(StreamsError, match=r"^z does not fit into decimal\(5,2\)"):
+        written(Row(x="z"), StructType().add("x", DecimalType(5, 2)))
     with pytest.raises(StreamsError, match=r"^NaN does not fit"):
         written(Row(x=Decimal("NaN")), StructType().add("x", DecimalType(5, 2)))
 
@@ -131,6 +133,12 @@ def test_the_keys_of_a_map_have_their_type(key: Any, kind: DataType):
 @pytest.mark.parametrize("value", [{"b": 2, "a": 1, "c": 9}, Row(b=2, a=1), (1, 2)])
 def test_a_struct_has_the_fields_of_its_schema_in_their_order(value: Any):
     assert written(value, StructType().add("a", DoubleType()).add("b", IntegerType())) == b'{"a":1.0,"b":2}'
+
+
+@pytest.mark.parametrize("value", ["zz", 5, (1,), [1, 2, 3]])
+def test_what_is_no_struct_is_refused_and_not_spread_over_the_fields(value: Any):
+    with pytest.raises(StreamsError, match="is no value of a struct with the fields a, b"):
+        written(value, StructType().add("a", StringType()).add("b", StringType()))
 
 
 def test_json_without_a_schema_is_a_variant_whichever_way_it_comes():

@@ -140,7 +140,7 @@ def _scalar(value: Any, kind: DataType | None) -> str:
     from pyspark.sql import types
 
     if isinstance(kind, types.DecimalType):
-        return str(_fitted(value if isinstance(value, Decimal) else Decimal(str(value)), kind))
+        return str(_fitted(value, kind))
     if isinstance(value, Decimal) and value.is_finite():
         text = format(value, "f")
         return text.rstrip("0").rstrip(".") if "." in text else text  # as Spark writes that of a VARIANT
@@ -158,10 +158,17 @@ def _scalar(value: Any, kind: DataType | None) -> str:
 
 
 def _fields(value: Any, names: list[str]) -> dict[str, Any]:
-    """The fields of a struct by name. value: a dict, a Row, or a tuple in the order of the names."""
+    """The fields of a struct by name. value: a dict, a Row, or a tuple or list in the order of the names.
+
+    Raises StreamsError for anything else: a text would be spread over the fields.
+    """
     if isinstance(value, dict):
         return value
-    return value.asDict() if hasattr(value, "__fields__") else dict(zip(names, value, strict=True))
+    if hasattr(value, "__fields__"):
+        return value.asDict()
+    if not isinstance(value, list | tuple) or len(value) != len(names):
+        raise StreamsError(f"{value!r} is no value of a struct with the fields {', '.join(names)}.")
+    return dict(zip(names, value, strict=True))
 
 
 def _name(text: str) -> str:
@@ -169,11 +176,14 @@ def _name(text: str) -> str:
     return text if text.startswith('"') else json_text.to_text(text)
 
 
-def _fitted(value: Decimal, kind: DecimalType) -> Decimal:
-    """A decimal with the scale of its type, rounded as Spark does it. Raises StreamsError for one of too many digits."""
+def _fitted(value: Any, kind: DecimalType) -> Decimal:
+    """A decimal with the scale of its type, rounded as Spark does it. Raises StreamsError for one of too many digits, and for
+    what is no number.
+    """
     with suppress(InvalidOperation):
-        if not value.is_nan():
-            return value.quantize(Decimal((0, (1,), -kind.scale)), ROUND_HALF_EVEN, Context(prec=kind.precision))
+        number = value if isinstance(value, Decimal) else Decimal(str(value))
+        if not number.is_nan():
+            return number.quantize(Decimal((0, (1,), -kind.scale)), ROUND_HALF_EVEN, Context(prec=kind.precision))
     raise StreamsError(f"{value} does not fit into {kind.simpleString()}.")
 
 
