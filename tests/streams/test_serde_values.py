@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from ctypes import c_float
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from timeit import repeat
@@ -19,6 +20,7 @@ from pyspark.sql.types import (
     DateType,
     DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     MapType,
@@ -85,6 +87,19 @@ def test_a_decimal_keeps_its_digits_and_has_the_scale_of_its_type(number: str, k
     assert written(Row(x=Decimal(number)), row) == text
     back = read(text, row).x
     assert (back, back.as_tuple().exponent) == (Decimal(number), -kind.scale)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.1, b"0.1"), (16777217.0, b"1.6777216E7"), (3.4028235e38, b"3.4028235E38"), (1e-45, b"1.4E-45"), (-2.5, b"-2.5"),
+     (1.00000012, b"1.0000001"), (5, b"5.0"), (float("nan"), b'"NaN"'), (1e300, b'"Infinity"')],
+)  # fmt: skip
+def test_a_float_has_the_digits_of_its_32_bits(number: float, text: bytes):
+    row = StructType().add("x", FloatType())
+    in_spark = c_float(number).value
+    for value in (number, in_spark):
+        assert written(Row(x=value), row) == b'{"x":' + text + b"}"
+    assert repr(read(b'{"x":' + text + b"}", row)) == repr(Row(x=in_spark))
 
 
 def test_a_decimal_of_too_many_digits_is_refused():

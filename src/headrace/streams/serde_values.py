@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import c_float
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
 from types import NoneType
@@ -144,7 +145,9 @@ def _scalar(value: Any, kind: DataType | None) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         text = format(value, "f")
         return text.rstrip("0").rstrip(".") if "." in text else text  # as Spark writes that of a VARIANT
-    if isinstance(kind, types.DoubleType | types.FloatType):
+    if isinstance(kind, types.FloatType):
+        value = _shortest(c_float(float(value)).value)
+    elif isinstance(kind, types.DoubleType):
         value = float(value)
     elif isinstance(value, bytes | bytearray):
         value = base64.b64encode(value).decode()
@@ -155,6 +158,12 @@ def _scalar(value: Any, kind: DataType | None) -> str:
     elif isinstance(value, date):
         value = value.isoformat()
     return json_text.to_text(value)
+
+
+def _shortest(number: float) -> float:
+    """The double with the fewest digits that is the same number of 32 bits, which Java writes. number: one of 32 bits."""
+    texts = (f"{number:.{digits}g}" for digits in range(2, 10))
+    return next((float(text) for text in texts if c_float(float(text)).value == number), number)
 
 
 def _fields(value: Any, names: list[str]) -> dict[str, Any]:
@@ -221,7 +230,8 @@ def _reader_of_value(kind: DataType) -> Callable[[Any], Any]:
     if isinstance(kind, types.DecimalType):
         return lambda value: _fitted(Decimal(value), kind)
     simple: dict[type, Callable[[Any], Any]] = {
-        types.DoubleType: float, types.FloatType: float, types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
+        types.DoubleType: float, types.FloatType: lambda number: c_float(float(number)).value,
+        types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
         types.TimestampType: _local_time, types.TimestampNTZType: datetime.fromisoformat,
     }  # fmt: skip
     return simple.get(type(kind), lambda item: item)
