@@ -192,6 +192,21 @@ def test_a_join_takes_its_own_options_only():
         table.join(one, lambda a, b: a)  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize(
+    ("give", "sentence"),
+    [
+        (lambda builder: builder.stream("a").merge("x"), "A KStream merges with a KStream, not with 'x'"),
+        (lambda builder: builder.table("t").suppress("x"), "`suppressed` is 'x', but should be a Suppressed"),
+        (lambda builder: builder.add_state_store("x"), "`store` is 'x', but should be a StateStore"),
+        (lambda builder: builder.stream(5), "`topics` is 5, but should be a topic, several, or a compiled pattern"),
+        (lambda builder: builder.stream("a").group_by_key().cogroup("x"), "`aggregator` is 'x', but should be a function"),
+    ],
+)
+def test_what_an_operator_cannot_take_is_refused_where_it_is_given(give: Callable[[StreamsBuilder], object], sentence: str):
+    with pytest.raises(ArgumentError, match=sentence):
+        give(StreamsBuilder())
+
+
 def test_a_supplier_of_another_kind_is_refused():
     grouped = stream().group_by_key()
     windows = Stores.persistent_window_store("w", 10, 10, False)

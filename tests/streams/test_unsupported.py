@@ -46,4 +46,11 @@ def test_a_serde_of_a_registry_takes_texts(serde):
             serde(schema, "http://nowhere")
     with pytest.raises(StreamsError, match=r"The option schema\.registry\.url of Serdes\.[a-z_]+\(…\) has to be a text"):
         serde("orders-value", {"schema.registry.url": ["http://nowhere"]})
+    with pytest.raises(StreamsError, match=r"The registry of Serdes\.[a-z_]+\(…\) has to be a URL, or options"):
+        serde("orders-value", None)
     assert hash(serde("orders-value", {"schema.registry.url": "http://nowhere", "max.retries": 5}))
+
+
+def test_a_schema_of_json_is_a_text():
+    with pytest.raises(StreamsError, match=r"The schema of Serdes\.json\(…\) has to be a text: a type as DDL"):
+        Serdes.json({"a": 1})  # type: ignore[arg-type]

@@ -36,7 +36,11 @@ class StreamsBuilder:
         self._graph = Graph(str(self._config.get(PROCESS_FIX, False)).lower() == "true")
 
     def stream(self, topics: Topics, *options: Consumed, **keywords: Consumed) -> KStream:
-        """The records of a topic, of several, or of all whose name matches a compiled pattern."""
+        """The records of a topic, of several, or of all whose name matches a compiled pattern. Raises ArgumentError for what is
+        none of them.
+        """
+        if not isinstance(topics, re.Pattern | Iterable):
+            raise ArgumentError(f"`topics` is {topics!r}, but should be a topic, several, or a compiled pattern.")
         consumed: Consumed = take(options, keywords, Consumed)[0] or Consumed()
         subscription = topics if isinstance(topics, re.Pattern) else (topics,) if isinstance(topics, str) else tuple(topics)
         name = self._graph.names.name_or_generated(consumed.name, SOURCE)
@@ -65,7 +69,9 @@ class StreamsBuilder:
         return GlobalKTable(internal.store_name, internal.queryable_name)
 
     def add_state_store(self, store: StateStore) -> StreamsBuilder:
-        """Add a store for user processors; returns the builder."""
+        """Add a store for user processors; returns the builder. Raises ArgumentError for what is no store."""
+        if not isinstance(store, StateStore):
+            raise ArgumentError(f"`store` is {store!r}, but should be a StateStore.")
         self._graph.add(self._graph.root, StoreNode(store))
         return self
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.aggregation import Grouping, grace_ms, single_store, windowed_serde, windowed_store
+from headrace.streams.arguments import check_function
 from headrace.streams.flow import StreamFlow, copartitioned, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
@@ -31,7 +32,8 @@ class CogroupedKStream:
         self._windows = windows
 
     def cogroup(self, grouped_stream: KGroupedStream, aggregator: Function) -> CogroupedKStream:
-        """Add a group; its aggregator takes key, value and aggregate."""
+        """Add a group; its aggregator takes key, value and aggregate. Raises ArgumentError for what is no function."""
+        check_function(aggregator, "aggregator")
         self._groups[grouped_stream.grouping] = aggregator
         return self
 

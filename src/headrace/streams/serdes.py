@@ -81,8 +81,10 @@ class Serdes:
         """JSON text; not in Kafka's own `Serdes`.
 
         schema: the type to read, as DDL (`carrier string, delay double`, or any type such as `array<string>`); without it a value
-        is a VARIANT, from which Spark's `variant_get` extracts parts.
+        is a VARIANT, from which Spark's `variant_get` extracts parts. Raises StreamsError for what is no text.
         """
+        if schema is not None and not isinstance(schema, str):
+            raise StreamsError("The schema of Serdes.json(…) has to be a text: a type as DDL.")
         return Serde("json", schema)
 
     @staticmethod
@@ -110,6 +112,8 @@ class Serdes:
 
 
 def _registered(name: str, schema: str, registry: str | Mapping[str, str]) -> Serde:
+    if not isinstance(registry, str | Mapping):
+        raise StreamsError(f"The registry of Serdes.{name}(…) has to be a URL, or options with schema.registry.url.")
     options = {"schema.registry.url": registry} if isinstance(registry, str) else dict(registry)
     if not isinstance(schema, str) or not schema.strip():
         raise StreamsError(f"The schema of Serdes.{name}(…) has to be a text: of a schema (json.dumps of a dict), or a subject.")

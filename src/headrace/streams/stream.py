@@ -106,7 +106,9 @@ class KStream:
         return branched.BranchedKStream(self, named.name if named else None)
 
     def merge(self, other_stream: KStream, *options: Named, **keywords: Named) -> KStream:
-        """The records of both streams, without an order between them."""
+        """The records of both streams, without an order between them. Raises ArgumentError for what is no KStream."""
+        if not isinstance(other_stream, KStream):
+            raise ArgumentError(f"A KStream merges with a KStream, not with {other_stream!r}.")
         (named,) = take(options, keywords, Named)
         node = Operator(self._name(named, "KSTREAM-MERGE-"), PassThrough())
         node.merges = True

@@ -76,7 +76,11 @@ class KTable:
         return changes.select_key(mappers[0]) if mappers else changes
 
     def suppress(self, suppressed: Suppressed) -> KTable:
-        """Suppress changes until a window closes or a time is over. Raises TopologyError for a table that is not windowed."""
+        """Suppress changes until a window closes or a time is over. Raises TopologyError for a table that is not windowed, and
+        ArgumentError for what is no Suppressed.
+        """
+        if not isinstance(suppressed, Suppressed):
+            raise ArgumentError(f"`suppressed` is {suppressed!r}, but should be a Suppressed.")
         node, graph = self.flow.node, self.flow.graph
         if node.versioned:
             raise TopologyError("suppress() is only supported for non-versioned KTables")
