@@ -102,8 +102,8 @@ def _writer(kind: DataType | None) -> Write:
             with localcontext(prec=_MAX_DIGITS):  # the decimals of a VARIANT are products
                 return untyped(value.toPython())
         if fields is not None:
-            found = _fields(value, names)
-            return "{" + ",".join([label + write_field(found.get(name)) for name, label, write_field in fields]) + "}"
+            by_name = _fields(value, names)
+            return "{" + ",".join([label + write_field(by_name.get(name)) for name, label, write_field in fields]) + "}"
         if isinstance(value, types.Row):
             value = value.asDict()
         if isinstance(value, dict):

@@ -277,7 +277,9 @@ def test_an_error_can_shut_down_all_instances_of_the_application(make: Callable[
         second.start()
         instances = (first, second)
 
-        def is_settled() -> bool:  # the group may choose the second one when it joins, or give each a partition: 0 is the active's
+        def is_settled() -> (
+            bool
+        ):  # the group may choose the second one when it joins, or give each a partition: 0 is the active's
             members = app.cluster.admin.group_members(app.id)
             assigned = {member: (app.source, 0) in partitions for *_, member, partitions in members}
             active = [assigned.get(each._instance._member.member_id()) for each in instances]  # type: ignore[union-attr]
