@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
-
-LONGEST_NAME = 249
+from headrace.kafka.topic_names import why_invalid
 
 
 def _check_name(name: str, value: Any) -> None:
-    if not value:  # not set: the option's doc says what that means
-        return
-    why = ""
-    if value in (".", ".."):
-        why = f"'{value}' is not allowed"
-    elif len(value) > LONGEST_NAME:
-        why = f"the length of '{value}' is longer than the max allowed length {LONGEST_NAME}"
-    elif not re.fullmatch("[a-zA-Z0-9._-]+", value):
-        why = f"'{value}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    if why:
+    if value and (why := why_invalid(value)):  # what a name that is not set means, the option's doc says
         raise ConfigError.invalid(name, value, f"Topic name is invalid: {why}")
 
 

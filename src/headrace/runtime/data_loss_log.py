@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 import structlog
 
 from headrace.connect_config.data_loss import DataLossConfig
-from headrace.connect_config.own_topics import LONGEST_NAME
 from headrace.connectors.base import Props
 from headrace.connectors.data_loss import Loss
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
+from headrace.kafka.topic_names import MAX_LENGTH
 from headrace.kafka.writer import RecordWriter
 from headrace.values.times import iso
 
@@ -42,7 +42,7 @@ class DataLossTopic:
 def loss_topic(connector: str, config: Props) -> DataLossTopic:
     """The topic of a connector with this configuration. Raises ConfigError."""
     options = DataLossConfig(config)
-    name = options.source_data_loss_topic or re.sub("[^a-zA-Z0-9._-]", "_", connector)[: LONGEST_NAME - 5] + "-loss"
+    name = options.source_data_loss_topic or re.sub("[^a-zA-Z0-9._-]", "_", connector)[: MAX_LENGTH - 5] + "-loss"
     source = config.get("source.cluster.alias") or config.get("source.bootstrap.servers")
     return DataLossTopic(name, options.source_data_loss_topic_replication_factor, connector, source)
 

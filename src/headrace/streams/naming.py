@@ -6,10 +6,9 @@ Kafka's rule: an operator takes a number even if it has a name, so that naming o
 from __future__ import annotations
 
 from headrace.errors import StreamsError, TopologyError
+from headrace.kafka.topic_names import ALLOWED, MAX_LENGTH, why_invalid
 
-MAX_LENGTH = 249
 STATE_STORE = "STATE-STORE-"
-_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 def valid_name(name: str) -> str:
@@ -20,7 +19,7 @@ def valid_name(name: str) -> str:
         raise TopologyError('Name cannot be "." or ".."')
     if len(name) > MAX_LENGTH:
         raise TopologyError(f"Name is illegal, it can't be longer than {MAX_LENGTH} characters, name: {name}")
-    if not _ALLOWED.issuperset(name):
+    if not ALLOWED.issuperset(name):
         raise TopologyError(
             f"Name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
         )
@@ -29,12 +28,8 @@ def valid_name(name: str) -> str:
 
 def valid_topic(name: str) -> str:
     """The name of an internal topic itself. Raises StreamsError in Kafka's words if no topic could have it."""
-    if len(name) > MAX_LENGTH:
-        raise StreamsError(f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {MAX_LENGTH}")
-    if not _ALLOWED.issuperset(name):
-        raise StreamsError(
-            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-        )
+    if why := why_invalid(name):
+        raise StreamsError(f"Topic name is invalid: {why}")
     return name
 
 
