@@ -70,8 +70,8 @@ class RestClient:
     """Talks to one worker.
 
     url: its address, a user and password in it are sent as basic authentication; patience_s: how long a request is repeated
-    while the workers rebalance (409); transport: for tests; named_by: where the user has named the address, for messages. Raises
-    ConfigError if the address is none.
+    while the workers rebalance (409); transport: for tests; named_by: where the user has named the address, for messages, None:
+    by the option. Raises ConfigError if the address is none.
     """
 
     def __init__(
@@ -79,17 +79,18 @@ class RestClient:
         url: str,
         patience_s: float = PATIENCE_S,
         transport: httpx.BaseTransport | None = None,
-        named_by: str = "--url or HEADRACE_URL",
+        named_by: str | None = None,
     ) -> None:
+        self._named_by = named_by or "--url or HEADRACE_URL"
         try:
             address = httpx.URL(url.rstrip("/"))
         except httpx.InvalidURL:
             address = httpx.URL()
         if address.scheme not in ("http", "https") or not address.host or address.query or address.fragment:
-            raise ConfigError(f"The address of a worker has to be like http://localhost:8083; see {named_by}.")
+            raise ConfigError(f"The address of a worker has to be like http://localhost:8083; see {self._named_by}.")
         auth = httpx.BasicAuth(address.username, address.password) if address.userinfo else None
         self.url = str(address.copy_with(username=None, password=None)).rstrip("/")
-        self._patience_s, self._named_by = patience_s, named_by
+        self._patience_s = patience_s
         self._http = httpx.Client(auth=auth, timeout=_TIMEOUT_S, transport=transport, headers={"Accept": "application/json"})
 
     def close(self) -> None:

@@ -35,10 +35,10 @@ ConfigFile = Annotated[
 ]  # fmt: skip
 
 
-def connect(url: str, named_by: str = "--url or HEADRACE_URL") -> RestClient:
+def connect(url: str, named_by: str | None = None) -> RestClient:
     """A client of the worker at this address, until the command ends; nothing is asked yet.
 
-    named_by: where the user has named the address, for messages. Raises ConfigError if it is no address.
+    named_by: as of RestClient. Raises ConfigError if it is no address.
     """
     from headrace.cli.connectors.client import RestClient  # here, so that `--help` does not wait for the HTTP library
 
