@@ -17,13 +17,13 @@ from tests.transforms.chains import JSON, Failed, Record
 
 CONVERTER = "io.confluent.connect.json.JsonSchemaConverter"
 ONE_OF = "io.confluent.connect.json.OneOf.field"
+PRICE = {"type": "string", "title": DECIMAL, "connect.version": 1, "connect.type": "bytes", "connect.parameters": {"scale": "2"}}
 SCHEMA: dict[str, Any] = {
     "title": "Order", "type": "object", "properties": {
         "id": {"type": "integer"}, "small": {"type": "integer", "connect.type": "int8"}, "price": {"type": "number"},
         "single": {"type": "number", "connect.type": "float32"}, "yes": {"type": "boolean"}, "text": {"type": "string"},
         "bytes": {"type": "string", "connect.type": "bytes"}, "state": {"enum": ["NEW", "DONE"]},
-        "total": {"type": "string", "connect.type": "bytes", "title": DECIMAL, "connect.version": 1,
-                  "connect.parameters": {"scale": "2"}},
+        "total": {**PRICE},
         "note": {"oneOf": [{"type": "null"}, {"type": "string"}]}, "gone": {"oneOf": [{"type": "null"}, {"type": "string"}]},
         "tags": {"type": "array", "items": {"type": "string"}},
         "map": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
@@ -129,15 +129,8 @@ def test_a_property_that_is_absent_is_left_out_again(spark: SparkSession, regist
 def test_null_in_a_nested_value_that_requires_one_is_an_error_of_its_record(
     spark: SparkSession, registry: SchemaRegistry
 ) -> None:
-    price = {
-        "type": "string",
-        "title": DECIMAL,
-        "connect.version": 1,
-        "connect.type": "bytes",
-        "connect.parameters": {"scale": "2"},
-    }
     number = {"type": "number", "connect.type": "float32"}
-    inner = {"type": "object", "properties": {"n": number, "price": price, "s": {"type": "string"}}}
+    inner = {"type": "object", "properties": {"n": number, "price": PRICE, "s": {"type": "string"}}}
     registry.store.levels[None] = "NONE"
     schemas = {"struct": inner, "list": {"type": "array", "items": inner},
                "map": {"type": "object", "connect.type": "map", "additionalProperties": inner}}  # fmt: skip
@@ -206,14 +199,7 @@ def test_a_decimal_whose_exponent_is_huge_is_an_error_of_its_record(spark: Spark
 
 
 def test_a_decimal_without_bytes_is_an_error_of_its_record(spark: SparkSession, registry: SchemaRegistry) -> None:
-    price = {
-        "type": "string",
-        "title": DECIMAL,
-        "connect.version": 1,
-        "connect.type": "bytes",
-        "connect.parameters": {"scale": "2"},
-    }
-    fields = {"price": {"oneOf": [{"type": "null"}, price]}, "inner": {"type": "object", "properties": {"price": price}}}
+    fields = {"price": {"oneOf": [{"type": "null"}, PRICE]}, "inner": {"type": "object", "properties": {"price": PRICE}}}
     id = registry.register("orders-value", {"type": "object", "properties": fields}, "JSON")
     texts = (b'{"price":"","inner":{"price":"AA=="}}', b'{"price":"AA==","inner":{"price":""}}')
     numbers = props(registry, CONVERTER, decimal_format="numeric")

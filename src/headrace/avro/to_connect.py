@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
-from headrace.registry.reading import Reading
+from headrace.registry.reading import Reading, parsed_schema
 from headrace.values.recursion import with_references
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
@@ -19,6 +18,7 @@ Plan = dict[str, Any]
 _TYPES = {"boolean": "boolean", "double": "float64", "float": "float32", "int": "int32", "long": "int64", "string": "string",
           "bytes": "bytes"}  # fmt: skip
 _ABSENT = object()
+_WHAT = "The Avro schema"
 
 
 def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> Reading:
@@ -28,8 +28,8 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     """
     names: dict[str, tuple[Any, str]] = {}
     for reference in references:
-        collect(_parsed(reference), "", names)
-    node = _parsed(text)
+        collect(parsed_schema(reference, _WHAT), "", names)
+    node = parsed_schema(text, _WHAT)
     collect(node, "", names)
     if isinstance(node, dict) and node.get("type") == "record" and mapping.full_name(node, "") == mapping.ANYTHING:
         return Reading(None, {"t": "any"})
@@ -39,13 +39,6 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     schema = with_references(schema)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
     return Reading(schema, {"t": "raw"} if is_raw else plan)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise DataError(f"The Avro schema is no JSON: {error}") from None
 
 
 def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:

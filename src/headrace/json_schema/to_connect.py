@@ -13,10 +13,12 @@ from urllib.parse import unquote
 from headrace.errors import DataError
 from headrace.json_schema import mapping
 from headrace.json_schema.mapping import JsonSchemaOptions
+from headrace.registry.reading import parsed_schema
 from headrace.values.java_hash import hash_order
 from headrace.values.recursion import with_references
 from headrace.values.schema import DECIMAL, Schema
 
+_WHAT = "The JSON Schema"
 _NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
 _OBJECT = ("properties", "additionalProperties", "required", "minProperties", "maxProperties", "patternProperties",
            "dependencies", "propertyNames")  # fmt: skip
@@ -40,16 +42,9 @@ def to_connect(
 
     version: of the schema in the registry; references: the texts of referenced schemas, by name. Raises DataError.
     """
-    document = _parsed(text)
-    documents = {name: _parsed(reference_text) for name, reference_text in (references or {}).items()}
+    document = parsed_schema(text, _WHAT)
+    documents = {name: parsed_schema(reference_text, _WHAT) for name, reference_text in (references or {}).items()}
     return with_references(_JsonSchemaToConnect(options, documents).whole(_SchemaNode(document, document), version))
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise DataError(f"The JSON Schema is no JSON: {error}") from None
 
 
 class _JsonSchemaToConnect:
