@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
-from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic, refusal
+from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic, fitting_batch_bytes, refusal
 from headrace.spark.kafka import write
 from headrace.sql_functions import F
 from headrace.values.scope import filter_here
@@ -83,11 +83,9 @@ class TopicWriter:
         return limits if len(limits) == len(self.descriptions) and not self._compresses else {}
 
     def _batch_size(self) -> dict[str, str]:
-        """`batch.size`, at most the limit of every topic: the producer splits too large batches into batches of this size,
-        endlessly if those are too large, too (KAFKA-8350).
-        """
-        limits = [description.max_message_bytes or KAFKA_BATCH_BYTES for description in self.descriptions.values()]
-        return {"batch.size": str(min([self._batch_bytes, *limits]))}
+        """`batch.size`, at most the limit of every topic, by name, and Kafka's own for those whose limit is not known."""
+        limits = {topic: known.max_message_bytes or KAFKA_BATCH_BYTES for topic, known in self.descriptions.items()}
+        return {"batch.size": str(fitting_batch_bytes(limits, self._batch_bytes))}
 
     def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
         """The error if a record was too large, None otherwise."""

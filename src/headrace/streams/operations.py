@@ -138,15 +138,21 @@ class RepartitionFilter:
 
 
 @dataclass(frozen=True)
-class UserProcessor(_UserOperation):
-    """A user processor; `keeps_key`: of `process_values`."""
+class _Supplied(_UserOperation):
+    """An operation of objects that a supplier of the user's makes."""
 
     supplier: Function
-    keeps_key: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_serdes(self.supplier)
+
+
+@dataclass(frozen=True)
+class UserProcessor(_Supplied):
+    """A user processor; `keeps_key`: of `process_values`."""
+
+    keeps_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -281,15 +287,10 @@ class TableMapValues(_UserOperation):
 
 
 @dataclass(frozen=True)
-class TableTransformValues(_UserOperation):
+class TableTransformValues(_Supplied):
     """A new value per row, by a stateful user transformer."""
 
-    supplier: Function
     store: str | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_serdes(self.supplier)
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,8 @@ class SinkDelivery:
     def _letter_producer(self) -> dict[str, str]:
         """Settings with which dead letters fit into their topic, whose limit is asked for once: each batch writes letters."""
         dead = self._plan.tolerance.dead_letters
-        return fitting(self._plan.letter_producer, self._ports.message_limits([dead.topic] if dead else []))
+        assert dead is not None, "letters are written to a topic"
+        return fitting(self._plan.letter_producer, self._ports.message_limits([dead.topic]))
 
     def _record_active_of_failed(self, error: Exception, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """Record the topics of a batch that the sink did not take; of a failed record, once the converters have read it."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F
 from headrace.streams.engine import fold
-from headrace.streams.engine.columns import kind_of, null
+from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import NULL_KEY, NULL_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import AggregationInput, Changes, Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.inputs import aggregate_with
+from headrace.streams.engine.operators.inputs import aggregate_with, taken_from_inputs
 from headrace.streams.engine.operators.windows import (
     advance_stream_times,
     closed_windows,
@@ -113,17 +113,10 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
     Also returns an aggregate: the place of the last record of a group. A place of one number stays a number until then, because
     Spark aggregates numbers in a hash table, and arrays only after it has sorted all rows.
     """
-    frame: DataFrame | None = None
-    kinds = [kind_of(stream_input.records.frame, "v") for stream_input in inputs]
     condition, why = "k is not null", NULL_KEY
     if operation.windows is None:
         condition, why = "k is not null and v is not null", NULL_KEY_OR_VALUE
-    for number, stream_input in enumerate(inputs):
-        values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        part = stream_input.records.frame.where(context.takes(stream_input.node, condition, why))
-        part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
-        frame = part if frame is None else frame.unionByName(part)
-    assert frame is not None
+    frame = taken_from_inputs(context, inputs, condition, why)
     depth = inputs[0].records.depth if len(inputs) == 1 else 0
     place, last = (F.col("o")[0], F.array(F.max("s"))) if depth == 1 else (F.col("o"), F.max("s"))
     if isinstance(operation.windows, TimeWindows | UnlimitedWindows):

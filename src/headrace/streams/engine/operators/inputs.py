@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 
 def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], condition: str, why: str) -> DataFrame:
-    """The records of all inputs: p, k, t, o, st (stream time), `i` (the number of the input) and `v0`, `v1` … (the value, NULL
-    but for that input).
+    """`taken_from_inputs`, with `st`, the stream time."""
+    return with_stream_time(context, inputs, taken_from_inputs(context, inputs, condition, why), [F.col("o")])
+
+
+def taken_from_inputs(context: Context, inputs: Sequence[AggregationInput], condition: str, why: str) -> DataFrame:
+    """The records of all inputs: p, k, t, o, `i` (the number of the input) and `v0`, `v1` … (the value, NULL but for that input).
 
     condition: which records to take, as SQL; why: the others are left out.
     """
@@ -29,7 +33,7 @@ def records_of_inputs(context: Context, inputs: Sequence[AggregationInput], cond
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
         frame = stream_input.records.frame.where(context.takes(stream_input.node, condition, why))
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
-    return with_stream_time(context, inputs, union(parts), [F.col("o")])
+    return union(parts)
 
 
 def records_per_key(records: DataFrame, inputs: Sequence[AggregationInput], *further_aggregates: Column) -> DataFrame:
