@@ -34,12 +34,12 @@ def connector(name: str, state: str = "RUNNING") -> LineageNode:
 def graph_of(
     node: LineageNode, kind: str, config: dict[str, str], topics: dict[str, int], partitions: Iterable[Any] = ()
 ) -> Lineage:
-    return of_connector(node, kind, config, topics, partitions, CLUSTERS).graph
+    return of_connector(node, kind, config, topics, partitions, CLUSTERS)
 
 
 def made_of(kind: str, config: Mapping[str, str], topics: Iterable[str], partitions: Iterable[Any] = ()) -> dict[str, list[str]]:
     found = of_connector(connector("c"), kind, config, dict.fromkeys(topics, 1), partitions, CLUSTERS).made_of
-    return {target: list(sources) for target, sources in found.items()}
+    return {target: list(sources) for (_, target), sources in found.items()}
 
 
 def flows(graph: Lineage) -> set[tuple[str, str]]:
@@ -48,7 +48,7 @@ def flows(graph: Lineage) -> set[tuple[str, str]]:
 
 def origins(config: Mapping[str, str], *topics: str) -> set[tuple[str, str, str | None]]:
     """What a source that writes these topics reads: kind, name and place."""
-    graph = of_connector(connector("c"), "source", config, dict.fromkeys(topics, 1), [{"server": "cdc"}], CLUSTERS).graph
+    graph = of_connector(connector("c"), "source", config, dict.fromkeys(topics, 1), [{"server": "cdc"}], CLUSTERS)
     read = {edge.source for edge in graph.edges if edge.target == "connector:c"}
     return {(node.kind, node.name, node.place) for node in graph.nodes if node.id in read}
 

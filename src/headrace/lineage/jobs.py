@@ -47,16 +47,14 @@ def connector_job(herder: Herder, name: str, servers: str, clusters: ClusterName
     """
     config = config_of(herder, name)
     lineage = lineage_of_connector(herder, name, clusters, USAGE.of(name))
-    nodes = {node.id: node for node in lineage.graph.nodes}
-    sources, targets = sides(lineage.graph, f"connector:{name}", servers)
+    nodes = {node.id: node for node in lineage.nodes}
+    sources, targets = sides(lineage, f"connector:{name}", servers)
     made_of: dict[Dataset, Sequence[Dataset] | None] = dict.fromkeys(targets)
     made_of |= {_dataset(nodes[target], servers): [_dataset(nodes[source], servers) for source in sources]
-                for target, sources in lineage.made_of.items()}  # fmt: skip
+                for (_, target), sources in lineage.made_of.items()}  # fmt: skip
     counted = written if len(targets) == 1 and connector_type(config) == "source" else None
-    schemas = schemas_of(lineage.graph, servers)
-    return JobLineage(
-        CONNECTOR, _description(name, config, lineage.graph), sources, made_of, schemas, column_rows(config), counted
-    )
+    schemas = schemas_of(lineage, servers)
+    return JobLineage(CONNECTOR, _description(name, config, lineage), sources, made_of, schemas, column_rows(config), counted)
 
 
 def _description(name: str, config: Config, graph: Lineage) -> str:

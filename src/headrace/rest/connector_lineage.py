@@ -6,7 +6,7 @@ Nothing is guessed: what a connector does not say is a node of its own, of the k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from headrace.cluster.herder import Herder
@@ -40,18 +40,9 @@ Uses = Sequence[Mapping[str, Any]]
 _KEEPS_THE_TOPIC = ("io.debezium.transforms.ExtractNewRecordState", "ExtractNewRecordState")
 
 
-@dataclass(frozen=True)
-class ConnectorLineage:
-    """The part of the graph that one connector makes."""
-
-    graph: Lineage
-    made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Of what that it reads each node that it writes is made, by ids; one that is missing: not known."""
-
-
 def lineage_of(herder: Herder, clusters: ClusterNames, uses: Mapping[str, Uses]) -> Lineage:
     """Of all connectors; what of a connector cannot be read is left out. uses: of schemas, by connector."""
-    return joined(lineage_of_connector(herder, name, clusters, uses.get(name, ())).graph for name in herder.connectors())
+    return joined(lineage_of_connector(herder, name, clusters, uses.get(name, ())) for name in herder.connectors())
 
 
 def clusters_of(herder: Herder, servers: str, other_servers: Iterable[str] = ()) -> ClusterNames:
@@ -69,17 +60,16 @@ def config_of(herder: Herder, connector: str) -> Config:
         return {}
 
 
-def lineage_of_connector(herder: Herder, name: str, clusters: ClusterNames, uses: Uses) -> ConnectorLineage:
+def lineage_of_connector(herder: Herder, name: str, clusters: ClusterNames, uses: Uses) -> Lineage:
     """Of one connector; the connector alone where no more can be read. uses: of schemas, by its tasks."""
     node = LineageNode(f"connector:{name}", CONNECTOR, name)
     try:
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
         partitions = herder.source_partitions(name) if info.type == "source" else []
-        connector_lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters)
-        return replace(connector_lineage, graph=with_schemas(connector_lineage.graph, uses))
+        return with_schemas(of_connector(node, info.type, info.config, herder.topics_since(name), partitions, clusters), uses)
     except (HeadraceError, ValueError):  # ValueError: what its configuration has for a URL is none
-        return ConnectorLineage(Lineage([node], []))
+        return Lineage([node], [])
 
 
 def _state(herder: Herder, name: str) -> str | None:
@@ -98,8 +88,8 @@ def of_connector(
     topics: Mapping[str, int],
     partitions: Iterable[Any],
     clusters: ClusterNames,
-) -> ConnectorLineage:
-    """The lineage of one connector.
+) -> Lineage:
+    """The part of the graph that one connector makes.
 
     kind: source, sink or unknown; topics: the active ones, and since when; partitions: source partitions that have offsets.
     """
@@ -111,16 +101,13 @@ def of_connector(
     if kind == "sink":
         made_of = _targets(connector.name, cls, config, here, clusters)
         edges = [LineageEdge(connector.id, node.id) for node in made_of]
-        outside, sources_of = (
-            list(made_of),
-            {node.id: [source.id for source in sources] for node, sources in made_of.items() if sources},
-        )
+        outside = list(made_of)
+        sources_of = {(connector.id, target.id): [source.id for source in read] for target, read in made_of.items() if read}
     else:
         origins, outside = _sources(connector.name, cls, config, here, partitions, clusters)
         edges = [LineageEdge(node.id, connector.id) for node in outside]
-        sources_of = {here[topic].id: [node.id] for topic, node in origins.items()}
-    by_step = {(connector.id, target): sources for target, sources in sources_of.items()}
-    return ConnectorLineage(joined([Lineage([connector, *here.values(), *outside], [*edges, *links], by_step)]), sources_of)
+        sources_of = {(connector.id, here[topic].id): [node.id] for topic, node in origins.items()}
+    return joined([Lineage([connector, *here.values(), *outside], [*edges, *links], sources_of)])
 
 
 def _class(config: Config) -> type[Any] | None:
