@@ -1,6 +1,8 @@
 import socket
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -68,6 +70,12 @@ def test_many_requests_at_once_do_not_hold_each_other_up(herder: MemoryHerder, s
     for thread in threads:
         thread.join()
     assert statuses == [200] * 20
+
+
+@pytest.mark.parametrize("path", ["/", "/no/such/resource"])
+def test_each_answer_has_the_time_when_it_was_made(call: Client, path: str) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert before <= parsedate_to_datetime(call("GET", path).headers["date"]) <= datetime.now(UTC)
 
 
 def test_a_bad_header_rule_is_found_before_the_start(herder: Herder) -> None:

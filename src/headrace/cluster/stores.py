@@ -213,8 +213,10 @@ def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:
 
 def _event_log(topic: str, config: DistributedConfig, props: Mapping[str, str], admin: Admin) -> LogFactory:
     clients = {**props, "client.id": f"{_client_stem(config)}-events"}
+    # A record ends the wait of a fetch, and no caller waits for the end of a topic whose records have all expired.
+    reading = {"fetch.max.wait.ms": "5000", **clients}
     # No caller waits for an event, and many connectors may start at once: events are sent in batches.
-    return lambda on_record: CompactedLog(topic, clients, clients, on_record, admin=admin, linger_ms=100)
+    return lambda on_record: CompactedLog(topic, clients, reading, on_record, admin=admin, linger_ms=100)
 
 
 def _delivery_timeout(name: str) -> str:

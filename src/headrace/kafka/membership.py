@@ -166,7 +166,7 @@ class Membership:
         error, backoff = None, Backoff(first_s=1.0, longest_s=5.0)
         while not self._stopping.is_set():
             try:
-                message = consumer.poll(_POLL_S)
+                messages = consumer.consume(1, _POLL_S)  # poll() wakes up every 200 ms to look for signals
                 backoff.succeeded()
             except (KafkaException, RuntimeError):
                 log.exception("group.member.failed", group=self.settings.group, hint="retried")
@@ -174,7 +174,7 @@ class Membership:
                 continue
             self._group_metadata = consumer.consumer_group_metadata()
             self._commit_announcement(consumer)
-            error = message.error() if message is not None else None
+            error = messages[0].error() if messages else None
             if error is not None and self._is_final(error):
                 self._expired(self._listener.lost)
                 break

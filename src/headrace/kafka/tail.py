@@ -105,9 +105,9 @@ class Tail:
                 self._stopping.wait(1.0)
 
     def _next(self) -> list[Message]:
-        first = self._consumer.poll(_POLL_S)
+        first = self._consumer.consume(1, _POLL_S)  # poll() wakes up every 200 ms to look for signals
         # consume() waits for a full batch, so it is only asked for what has already arrived.
-        return [] if first is None else [first, *self._consumer.consume(_BATCH, timeout=0)]
+        return [*first, *self._consumer.consume(_BATCH, timeout=0)] if first else []
 
     def _on_message(self, message: Message) -> None:
         error = message.error()

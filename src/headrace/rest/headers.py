@@ -1,4 +1,4 @@
-"""Headers that the worker's settings `response.http.headers.config` and `access.control.*` add to every answer."""
+"""Headers of every answer: those of the worker's settings `response.http.headers.config` and `access.control.*`, and `Date`."""
 
 from __future__ import annotations
 
@@ -142,3 +142,20 @@ class ConfiguredHeaders:
             await send(message)
 
         return await self.app(scope, receive, with_headers)
+
+
+class DateHeader:
+    """ASGI application with the header `Date` on every answer. uvicorn's own is renewed each second, also while nobody asks."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def with_date(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).setdefault("date", formatdate(usegmt=True))
+            await send(message)
+
+        return await self.app(scope, receive, with_date)

@@ -14,6 +14,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from headrace.cluster.herder import Herder
 from headrace.errors import SetupError
@@ -21,6 +22,7 @@ from headrace.rest import logs, tls
 from headrace.rest.access import access
 from headrace.rest.app import create_admin_app, create_app
 from headrace.rest.forwarding import WorkerClient
+from headrace.rest.headers import DateHeader
 from headrace.rest.request_limits import LimitedProtocol
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.rest.sampler import Sampler
@@ -29,7 +31,6 @@ from headrace.runtime.listeners import ListenerAddress
 from headrace.runtime.worker_config import WorkerConfig
 
 BACKLOG = 128
-_TICK_S = 1.0
 STOP_S = 5  # how long running requests may take when the server stops
 
 
@@ -105,7 +106,7 @@ class _Service:
         self._sockets: list[socket.socket] = []
         self._server = _Uvicorn(
             _Config(
-                app,
+                DateHeader(app),
                 tls,
                 http=LimitedProtocol,  # of h11, which takes any method and hands on the path as it was sent
                 lifespan="off",
@@ -114,6 +115,7 @@ class _Service:
                 log_level="warning",
                 proxy_headers=False,
                 server_header=False,
+                date_header=False,
                 timeout_graceful_shutdown=STOP_S,
             )
         )
@@ -151,7 +153,7 @@ class _Service:
 class _Config(uvicorn.Config):
     """A server configuration with an existing TLS context."""
 
-    def __init__(self, app: FastAPI, tls: ssl.SSLContext | None, **settings: Any) -> None:
+    def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None, **settings: Any) -> None:
         super().__init__(app, **settings)
         self._tls = tls
 
@@ -161,7 +163,7 @@ class _Config(uvicorn.Config):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Says when it accepts, and wakes once a second where uvicorn itself does ten times, to see whether it has to end."""
+    """Says when it accepts, and waits until it has to end; uvicorn itself wakes up ten times a second to see whether it must."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -175,9 +177,7 @@ class _Uvicorn(uvicorn.Server):
         self.up.set()
 
     async def main_loop(self) -> None:
-        while not await self.on_tick(0):  # which renews the header `Date`
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._exiting.wait(), _TICK_S)
+        await self._exiting.wait()
 
     def exit(self) -> None:
         """End; may be called from any thread."""

@@ -77,7 +77,8 @@ _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0
 # Records that a source in Java has polled travel with their Spark task: 64 MB by estimate, or a transaction. Spark: 128 MiB.
 _REMOTE = {"spark.rpc.message.maxSize": "1024"}
 # An idle worker releases memory: without this, Java collects garbage only under load. A collection takes 0.2 s of CPU time.
-_IDLE = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
+# What jstat shows is sampled 20 times a second, whether or not somebody looks.
+_IDLE = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50 -XX:-UsePerfData"
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:

@@ -22,6 +22,7 @@ import org.apache.spark.api.java.function.VoidFunction;
  */
 final class LaneTask implements VoidFunction<Iterator<Integer>> {
     private static final long LOCAL_MS = 200; // between two reports, unless something is urgent
+    private static final long IDLE_MS = 1000; // without lanes: there is nothing to report, and the driver rings
     private static final long REMOTE_MS = 100; // between two questions to a driver in another process
     private static final long LEASE_MS = 30_000; // without an answer for so long, another attempt may have taken over
     private static final int PREPARERS = 8;
@@ -47,19 +48,18 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final Map<String, Entry> entries = new LinkedHashMap<>();
         private final ExecutorService threads; // for what needs a processor: they wait for nobody
         private final TargetThreads targets;
-        private final Object bell;
+        private final Bell bell;
         private final boolean local;
         private List<Report> reports = new ArrayList<>();
         private long heard;
         private long answeredMs = System.currentTimeMillis();
-        private volatile boolean rung;
 
         Run(long plane, int task, TaskContext context) {
             this.plane = plane;
             this.task = task;
             this.context = context;
             this.local = LanePlugin.isDriver();
-            this.bell = local ? Plane.bell(plane, task) : new Object();
+            this.bell = local ? Plane.bell(plane, task) : new Bell();
             AtomicInteger count = new AtomicInteger();
             ThreadFactory made = work -> {
                 Thread thread = new Thread(work, "lanes-" + task + "-" + count.incrementAndGet());
@@ -74,24 +74,12 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             try {
                 while (exchange()) {
                     context.killTaskIfInterrupted();
-                    synchronized (bell) {
-                        if (!rung) {
-                            bell.wait(local ? LOCAL_MS : REMOTE_MS);
-                        }
-                        rung = false;
-                    }
+                    bell.await(!local ? REMOTE_MS : lanes.isEmpty() ? IDLE_MS : LOCAL_MS);
                 }
             } finally {
                 end();
             }
             context.killTaskIfInterrupted();
-        }
-
-        private void ring() {
-            synchronized (bell) {
-                rung = true;
-                bell.notifyAll();
-            }
         }
 
         /** Report, and do what the driver says; returns whether to continue. */
@@ -175,7 +163,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private Lane lane(long id, FeedSpec.Settings settings) {
             Lane lane = lanes.get(id);
             if (lane == null) {
-                lane = new Lane(id, settings, this::ring);
+                lane = new Lane(id, settings, bell::ring);
                 lanes.put(id, lane);
                 lane.start();
             }
@@ -292,10 +280,10 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                     if (ready != null) {
                         ready.close();
                     }
-                    ring();
+                    bell.ring();
                 } else if (!lane.isAlive()) {
                     ready.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
-                    ring();
+                    bell.ring();
                 }
             }
 
@@ -303,7 +291,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 prepares = false;
                 transaction = null;
                 failure = removed ? null : Report.Failure.of(e);
-                ring();
+                bell.ring();
             }
 
             /** Have the lane end it; one that is being prepared is given up. */

@@ -39,7 +39,7 @@ public final class Plane {
 
     /** A Spark task. */
     private static final class Driven {
-        private final Object bell = new Object();
+        private final Bell bell = new Bell();
         private final List<Message.Numbered> outbox = new ArrayList<>();
         private long attempt = -1;
         private long numbered;
@@ -98,14 +98,14 @@ public final class Plane {
             stopped = true;
         }
         for (Driven task : tasks) {
-            ring(task);
+            task.bell.ring();
         }
         tell(true);
     }
 
-    static Object bell(long plane, int task) {
+    static Bell bell(long plane, int task) {
         Plane found = PLANES.get(plane);
-        return found == null ? new Object() : found.tasks[task].bell;
+        return found == null ? new Bell() : found.tasks[task].bell;
     }
 
     // what Python calls
@@ -323,12 +323,6 @@ public final class Plane {
     private void send(Placement.LaneInfo lane, Message.Command command) {
         Driven task = tasks[lane.task];
         task.outbox.add(new Message.Numbered(++task.numbered, command));
-        ring(task);
-    }
-
-    private static void ring(Driven task) {
-        synchronized (task.bell) {
-            task.bell.notifyAll();
-        }
+        task.bell.ring();
     }
 }
