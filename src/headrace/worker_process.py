@@ -21,7 +21,7 @@ from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.connect_config.ignored import ignored_by_converters
 from headrace.errors import ConnectError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import shared
 from headrace.lineage.emitter import lineage_emitter
 from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
@@ -123,7 +123,7 @@ def _run(
         log.warning("worker.option.ignored", option=option, reason=reason)
     with ExitStack() as running:
         running.callback(others.close)
-        admin = Admin(config.client_props("admin"))
+        admin = shared(config.client_props("admin"))
         cluster_id = admin.cluster_id(admin.api_timeout_s)
         own_offsets = stores.own_offsets.of if stores.own_offsets else None
         spark = partial(session, config.spark_conf())

@@ -319,7 +319,14 @@ def test_a_task_that_ends_by_itself_without_an_error_is_failed(host: ProcessHost
     host.ask("hosted.start", **request(id, interrupt="yes"))
     with pytest.raises(PluginError, match="Task c-0 has ended by itself: it was interrupted"):
         for _ in range(10_000):
-            host.ask("hosted.state", id=id, wait=10, idleWait=10)
+            host.ask("hosted.state", id=id, wait=10, idleWait=10, figures=[])
+
+
+def test_the_state_of_a_task_has_those_metrics_that_are_asked_for(host: ProcessHost, unread: Callable[[str], str]) -> None:
+    id = unread("m@0")
+    host.ask("hosted.start", **request(id))
+    state = host.ask("hosted.state", id=id, wait=0, idleWait=0, figures=["source-record-poll-total", "no-such-metric"])
+    assert state["figures"] == {"source-record-poll-total": 0.0}
 
 
 def start_task(host: ProcessHost, id: str, connector: str, task: str, stages: Any = (), data: Any = PLAIN, **props: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -81,3 +83,27 @@ def test_a_function_of_a_column_is_one_request_to_the_jvm(spark: SparkSession, m
     # Other threads have requests of their own, and any releases what is unused.
     own = [command for thread, command in requests if thread == threading.get_ident() and not command.startswith("m\nd\n")]
     assert len(own) == 1
+
+
+_IDLE = """
+import time
+from headrace.spark.session import session
+
+spark = session({"spark.master": "local[1]", "spark.driver.extraJavaOptions": "-XX:G1PeriodicGCInterval=100"})
+java = spark._jvm.java
+factory = java.lang.management.ManagementFactory
+options = factory.getPlatformMXBean(java.lang.Class.forName("com.sun.management.HotSpotDiagnosticMXBean"))
+collections = lambda: sum(bean.getCollectionCount() for bean in factory.getGarbageCollectorMXBeans())
+ended = lambda: options.getVMOption("G1PeriodicGCInterval").getValue() == "0"
+while not ended():
+    time.sleep(0.02)
+before = collections()
+java.lang.System.gc()
+while collections() < before + 3 or not ended():
+    time.sleep(0.02)
+"""
+
+
+@pytest.mark.slow
+def test_an_idle_jvm_collects_garbage_twice_and_again_after_a_collection_of_another_cause() -> None:
+    subprocess.run([sys.executable, "-c", _IDLE], timeout=300, check=True)

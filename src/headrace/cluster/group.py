@@ -17,7 +17,7 @@ from headrace.cluster.leadership import Leadership
 from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, HeadraceError, RetriableError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import shared
 from headrace.kafka.group_transactions import GroupMetadata
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
 from headrace.runtime.distributed_config import DistributedConfig
@@ -58,7 +58,7 @@ class Group:
             heartbeat_interval_ms=config.heartbeat_interval_ms,
             rebalance_timeout_ms=config.rebalance_timeout_ms,
         )
-        self._admin = Admin(props)
+        self._admin = shared(props)
         self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._fenced, self._polled))
         self._leadership: Leadership | None = None
         self._on_assignment: Callable[[Assignment], None] = lambda assignment: None

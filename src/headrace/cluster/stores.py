@@ -18,7 +18,7 @@ from headrace.cluster.status_store import StatusStore
 from headrace.cluster.worker_topics import config_topic, offset_topic, status_topic
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import Admin, shared
 from headrace.kafka.client_settings import same_connection, servers
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.group_transactions import GroupTransactions
@@ -139,7 +139,7 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
     """
     props = {name: str(value) for name, value in config.internal_client_props().items() if value is not None}
     topics = {"offsets": offset_topic(config), "status": status_topic(config), "config": config_topic(config)}
-    admin = Admin(props)
+    admin = shared(props)
     ready = partial(ensure, admin, timeout_s=admin.api_timeout_s, backoff_s=config.retry_backoff_ms / 1000)
 
     def make_log(name: str, *, committed: bool) -> LogFactory:

@@ -58,7 +58,7 @@ class HostedState:
     topics: frozenset[str]
     """Topics with records since the last poll of the state."""
     figures: Mapping[str, float]
-    """Kafka Connect's metrics of the task, by name."""
+    """Those of Kafka Connect's metrics of the task that were asked for, by name."""
 
 
 class HostedTask(Task):
@@ -72,8 +72,11 @@ class HostedTask(Task):
         """Take what reads or makes the bytes of the records, and the clients; called once, before `start`."""
 
     @abstractmethod
-    def state(self) -> HostedState:
-        """The state of the task, after waiting a little. Raises the error with which it has failed."""
+    def state(self, figures: Sequence[str]) -> HostedState:
+        """The state of the task, after waiting a little. Raises the error with which it has failed.
+
+        figures: the names of the metrics in it, the same at each call.
+        """
 
     def measures(self) -> Iterable[Measured]:
         """The current values of the task's own metrics. Called on any thread; must not raise."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from headrace.connectors.base import Offsets, Props
 from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
@@ -12,16 +12,22 @@ from headrace.kafka.coalesced_requests import follow_silence
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
 
-_COMMITTED, _RETRIED = "offset-commit-completion-total", "total-retries"
-
 
 @dataclass(frozen=True)
 class _FigureNames:
-    """Names of Kafka Connect's metrics of a task."""
+    """Names of those of Kafka Connect's metrics of a task that are recorded."""
 
     read: str
     written: str
     took: str
+    failed: str = "total-record-failures"
+    skipped: str = "total-records-skipped"
+    logged: str = "total-errors-logged"
+    letters: str = "deadletterqueue-produce-requests"
+    retried: str = "total-retries"
+    committed: str = "offset-commit-completion-total"
+    commit_took: str = "offset-commit-avg-time-ms"
+    partitions: str = "partition-count"
 
 
 _SINK = _FigureNames("sink-record-read-total", "sink-record-send-total", "put-batch-avg-time-ms")
@@ -56,14 +62,14 @@ class HostedWork:
     @property
     def batches(self) -> int:
         """How often offsets were committed."""
-        return self._stored_commits + int(self._figures.get(_COMMITTED, 0))
+        return self._stored_commits + int(self._figures.get(self._names.committed, 0))
 
     def prepare(self) -> None:
         """Do nothing: the task is started already."""
 
     def once(self) -> float:
         """Poll the task's state; raises the error that ended it."""
-        state = self._task.state()
+        state = self._task.state(astuple(self._names))
         for topic in sorted(state.topics):
             self._note_topic(topic)
         before, self._figures = self._figures, state.figures
@@ -96,20 +102,20 @@ class HostedWork:
         """
         figures, names, record = self._figures, self._names, self._recorder.record
         if names is _SINK:
-            record(Assigned(int(figures.get("partition-count", 0))))
+            record(Assigned(int(figures.get(names.partitions, 0))))
         if growth(names.read):
             record(
                 Batch(
                     read=growth(names.read),
                     written=growth(names.written),
                     took_ms=figures.get(names.took, 0.0),
-                    failed=growth("total-record-failures"),
-                    skipped=growth("total-records-skipped"),
-                    logged=growth("total-errors-logged"),
-                    letters=growth("deadletterqueue-produce-requests"),
+                    failed=growth(names.failed),
+                    skipped=growth(names.skipped),
+                    logged=growth(names.logged),
+                    letters=growth(names.letters),
                 )
             )
-        if growth(_RETRIED):
-            record(Retried(growth(_RETRIED)))
-        for _ in range(growth(_COMMITTED)):
-            record(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))
+        if growth(names.retried):
+            record(Retried(growth(names.retried)))
+        for _ in range(growth(names.committed)):
+            record(Committed(True, figures.get(names.commit_took, 0.0)))

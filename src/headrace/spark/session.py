@@ -105,6 +105,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
         remember_java_names(session.sparkContext._jvm)
         start_callbacks(session)
+        session._jvm.io.headrace.IdleCollections.limit()  # pyright: ignore
         return session
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import wait
 from typing import Any, ClassVar
 
@@ -116,11 +116,11 @@ class JavaTask(OfConnector, HostedTask):
                 return
         call.result()
 
-    def state(self) -> HostedState:
+    def state(self, figures: Sequence[str]) -> HostedState:
         """The state of the task, a second after it had records, or after 16 without any. Raises PluginError if it failed."""
         try:
             with hiding(self._passwords):
-                state = self._host.ask("hosted.state", id=self._id, wait=_WAIT_MS, idleWait=_IDLE_WAIT_MS)
+                state = self._host.ask("hosted.state", id=self._id, wait=_WAIT_MS, idleWait=_IDLE_WAIT_MS, figures=figures)
         except ExecutorLostError as error:
             self._restart_on_new_executor(error)
             return HostedState(frozenset(), {})

@@ -53,7 +53,7 @@ final class HostedTasks {
             case "hosted.awaitStart":
                 return task(id).awaitStart(wait(request));
             case "hosted.state":
-                return task(id).state(wait(request), ((Number) request.get("idleWait")).longValue());
+                return task(id).state(wait(request), ((Number) request.get("idleWait")).longValue(), (List<?>) request.get("figures"));
             case "hosted.stop":
                 HostedTask task = taken(id);
                 return task == null || task.stop(wait(request));

@@ -4,6 +4,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -137,12 +138,12 @@ public final class HostEnvironment {
     }
 
     /** Kafka Connect's metrics of a task, which are there as long as the task is. */
-    List<KafkaMetric> ofTask(ConnectorTaskId task) {
+    List<KafkaMetric> ofTask(ConnectorTaskId task, Collection<?> names) {
         List<KafkaMetric> found = new ArrayList<>();
         for (KafkaMetric metric : metrics.metrics().metrics().values()) {
             Map<String, String> tags = metric.metricName().tags();
             if (task.connector().equals(tags.get("connector")) && String.valueOf(task.task()).equals(tags.get("task"))
-                    && metric.metricName().group().endsWith("-metrics")) {
+                    && metric.metricName().group().endsWith("-metrics") && names.contains(metric.metricName().name())) {
                 found.add(metric);
             }
         }

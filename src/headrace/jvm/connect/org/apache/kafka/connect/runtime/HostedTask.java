@@ -1,5 +1,6 @@
 package org.apache.kafka.connect.runtime;
 
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -128,13 +129,14 @@ public abstract class HostedTask implements TaskStatus.Listener {
     }
 
     /**
-     * How the task is, after waiting: `topics`, those that it has had records of since the last look, and `figures`, its metrics by name.
+     * How the task is, after waiting: `topics`, those that it has had records of since the last look, and `figures`, metrics by name.
      *
      * @param waitMs so long once it has had records, so that the figures count those, too
      * @param idleWaitMs so long at most before, while it has none
+     * @param names of the metrics, the same at each look: all that Kafka Connect has would be most of what a look costs
      * @throws Throwable what it has failed with
      */
-    public synchronized Map<String, Object> state(long waitMs, long idleWaitMs) throws Throwable {
+    public synchronized Map<String, Object> state(long waitMs, long idleWaitMs, Collection<?> names) throws Throwable {
         await(idleWaitMs, () -> statuses.getAllTopics(id.connector()).isEmpty());
         await(waitMs, () -> true);
         throwFailure();
@@ -143,7 +145,7 @@ public abstract class HostedTask implements TaskStatus.Listener {
         statuses.getAllTopics(id.connector()).forEach(status -> topics.add(status.topic()));
         topics.forEach(topic -> statuses.deleteTopic(id.connector(), topic)); // the worker keeps them, and may forget them
         answer.put("topics", topics);
-        answer.put("figures", figures());
+        answer.put("figures", figures(names));
         return answer;
     }
 
@@ -155,9 +157,9 @@ public abstract class HostedTask implements TaskStatus.Listener {
         }
     }
 
-    private Map<String, Double> figures() {
+    private Map<String, Double> figures(Collection<?> names) {
         if (measured == null) { // looked for once: all tasks of the process are in one registry
-            measured = environment.ofTask(id);
+            measured = environment.ofTask(id, names);
         }
         Map<String, Double> figures = new HashMap<>();
         for (KafkaMetric metric : measured) {
