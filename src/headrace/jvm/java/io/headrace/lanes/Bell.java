@@ -1,6 +1,6 @@
 package io.headrace.lanes;
 
-/** Wakes up the one thread that waits for it; it is not lost on a thread that does not wait yet. */
+/** Wakes up the one thread that waits for it: at once if it rang before. */
 final class Bell {
     private boolean rung;
 
