@@ -163,9 +163,10 @@ def run(options: Options, console: Console) -> None:
     plan = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, Broker(name="bench") as broker:
         bench = Bench(plan, Path(scratch), console, broker.bootstrap)
-        for topic in ("records", "table", "out"):
+        for topic in ("records", "few-records", "table", "out"):
             create_topic(broker.bootstrap, topic)
         fill(broker.bootstrap, "records", plan.records, plan.keys)
+        fill(broker.bootstrap, "few-records", plan.quix, plan.keys)  # all of a batch is processed, and the next one, too
         fill(broker.bootstrap, "table", plan.keys, plan.keys)
         os.sync()
         for _ in range(options.rounds):

@@ -52,7 +52,7 @@ STRINGS = Consumed.with_(Serdes.string(), Serdes.string())
 def topology(program: str) -> Topology:
     """The topology of a program."""
     builder = StreamsBuilder()
-    stream = builder.stream("records", STRINGS)
+    stream = builder.stream("few-records" if program == "processor" else "records", STRINGS)
     grouped = Grouped.with_(Serdes.string(), Serdes.string())
     if program == "join":
         table = builder.table("table", STRINGS)

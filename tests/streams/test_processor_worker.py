@@ -6,15 +6,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from pyspark.sql.types import StringType, StructType
+from pyarrow import Table
+from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from headrace.errors import StreamsError
 from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
 from headrace.streams.engine.processor_link import TaskTimes
-from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
+from headrace.streams.engine.processor_worker import ROW_COLUMNS, ProcessorRows, RowChunk, WorkerProcessor, _ProcessedTask
 from headrace.streams.processor_stores import PUT_RETURN_CODE_NOT_PUT, StoreAccess
 from headrace.streams.row_headers import headers_of, prepend_headers
 from headrace.streams.stores import StateStore
+
+RESULT_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value", "old", "due")
 
 
 class Acting:
@@ -64,7 +77,22 @@ def row(place: list[int], key: str = "k", *, count: int = 1, number: int = 0, he
     """A row for one of some processors."""
     pairs: list[Any] = [None] * (2 * count)
     pairs[2 * number : 2 * number + 2] = key, "v"
-    return (0, 5, place, headers, number, None, None, None, *pairs)
+    return (0, place, 5, headers, number, None, None, None, *pairs)
+
+
+def schema(count: int, *names: str) -> StructType:
+    """Columns of rows or results for so many processors, whose keys and values are texts."""
+    headers = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+    kinds: dict[str, DataType] = {
+        "p": IntegerType(),
+        "o": ArrayType(LongType()),
+        "t": LongType(),
+        "h": headers,
+        "m": IntegerType(),
+    }
+    kinds |= dict.fromkeys(("key", "value", "old"), BinaryType()) | {"due": IntegerType()}
+    pairs = [f"{part}{number}" for number in range(count) for part in "kv"]
+    return StructType([StructField(name, kinds.get(name, StringType())) for name in (*names, *pairs)])
 
 
 def run(
@@ -76,10 +104,14 @@ def run(
     kinds = StringType(), StringType()
     access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
     access |= {name: StoreAccess(store, kinds, "socket", is_global=True) for name, store in (global_stores or {}).items()}
-    processor_rows = ProcessorRows(processors, access, "socket", depth, (StructType(), StructType()))
+    incoming, outgoing = schema(len(processors), *ROW_COLUMNS), schema(len(processors), *RESULT_COLUMNS).add("to", "string")
+    processor_rows = ProcessorRows(processors, access, "socket", depth, (incoming, outgoing))
     tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
     links: Any = {"socket": Stored(stored or {})}
-    return list(_ProcessedTask(processor_rows, processors, links, tasks, now, times or {}).run(rows))
+    batches = LocalDataToArrowConversion.convert(rows, incoming, False).to_batches() if rows else []
+    task = _ProcessedTask(processor_rows, processors, links, tasks, now, times or {})
+    results = list(task.run(RowChunk(batch, incoming) for batch in batches))
+    return ArrowTableToRowsConversion.convert(Table.from_batches(results), outgoing, return_as_tuples=True)  # type: ignore[return-value]
 
 
 def forwarded(rows: list[tuple[Any, ...]]) -> list[tuple[list[int], int, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 _LONG = 8
@@ -41,15 +41,14 @@ class ChangedRows:
         self.dropped: list[int] = []
         """The times of expired puts."""
 
-    def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
-        """Value and time of a key. ahead: keys of the next look-ups, which are fetched with the same request."""
-        if key in self.changes:
-            value, time = self.changes[key]
+    def get(self, key: bytes, ahead: Callable[[], Iterable[bytes]] = tuple) -> tuple[bytes, int] | None:
+        """Value and time of a key. ahead: returns keys of the next look-ups, which are fetched with the same request."""
+        change = self.changes.get(key)
+        if change is not None:
+            value, time = change
             return None if value is None else (value, time)
         if key not in self._known:
-            missing_keys = list(dict.fromkeys([key, *(next_key for next_key in ahead if next_key not in self._known)]))
-            rows = self._stored.get(self._store, [self._prefix + missing_key for missing_key in missing_keys])
-            self._known.update(zip(missing_keys, rows, strict=True))
+            self._fetch([key, *ahead()])
         row = self._known[key]
         return None if row is None else _split(row)
 
@@ -66,12 +65,19 @@ class ChangedRows:
         new = ((key, value, time) for key, (value, time) in sorted(changed.items(), reverse=backwards) if value is not None)
         return heapq.merge(unchanged, new, key=lambda row: row[0], reverse=backwards)
 
-    def previous_rows(self) -> dict[bytes, bytes | None]:
-        """The rows from before the batch, of all changed keys."""
-        missing = [key for key in self.changes if key not in self._known]
+    def changed(self) -> Iterator[tuple[bytes, bytes | None, bytes | None, int]]:
+        """The changes: key, value, the row from before the batch, and the time; not of a row that was not there, and is not."""
+        self._fetch(self.changes)
+        for key, (value, time) in self.changes.items():
+            old = self._known[key]
+            if value is not None or old is not None:
+                yield key, value, old, time
+
+    def _fetch(self, keys: Iterable[bytes]) -> None:
+        """Fetch the rows that are not known yet, with one request."""
+        missing = list(dict.fromkeys(key for key in keys if key not in self._known))
         if missing:
-            self._known.update(zip(missing, self._stored.get(self._store, [self._prefix + k for k in missing]), strict=True))
-        return {key: self._known[key] for key in self.changes}
+            self._known.update(zip(missing, self._stored.get(self._store, [self._prefix + key for key in missing]), strict=True))
 
 
 def _split(row: bytes) -> tuple[bytes, int]:

@@ -50,6 +50,9 @@ class AggregationWithHeaders:
     headers: Headers = ()
 
 
+_WITH_MORE = (ValueAndTimestamp, ValueTimestampHeaders, AggregationWithHeaders)  # than a value
+
+
 @dataclass(frozen=True)
 class VersionedRecord:
     """A version of a row in a versioned store."""
@@ -104,11 +107,13 @@ class _ProcessorStore:
 
     def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
         self._check_writes()
-        headers = value.headers if isinstance(value, ValueTimestampHeaders | AggregationWithHeaders) else ()
-        if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders):
-            value, timestamp = value.value, value.timestamp
-        elif isinstance(value, AggregationWithHeaders):
-            value = value.aggregation
+        headers: Headers = ()
+        if isinstance(value, _WITH_MORE):
+            headers = () if isinstance(value, ValueAndTimestamp) else value.headers
+            if isinstance(value, AggregationWithHeaders):
+                value = value.aggregation
+            else:
+                value, timestamp = value.value, value.timestamp
         encoded = self._value(value)
         if self._with_headers and encoded is not None:
             encoded = prepend_headers(headers, encoded)
@@ -146,7 +151,7 @@ class KeyValueStore(_ProcessorStore):
 
     def get(self, key: Any) -> Any:
         """The value of a key, None if there is none."""
-        row = self._rows.get(self._bytes(key), (self._bytes(next_key) for next_key in self._ahead(key) if next_key is not None))
+        row = self._rows.get(self._bytes(key), lambda: [self._bytes(after) for after in self._ahead(key) if after is not None])
         return None if row is None else self._as_value(*row)
 
     def put(self, key: Any, value: Any) -> None:

@@ -140,6 +140,6 @@ class ProcessorContext:
     def punctuate(self, punctuation: PunctuationType) -> None:
         """Call the schedules of this type that are due."""
         time = self.stream_time if punctuation is PunctuationType.STREAM_TIME else self.now
-        for schedule in list(self.schedules):
+        for schedule in self.schedules:  # of which callbacks can make no more
             if schedule.kind is punctuation:
                 schedule.punctuate(time)
