@@ -279,3 +279,23 @@ def test_a_store_gives_the_keys_that_begin_with_something() -> None:
     run([row([0])], worker("p", act=scan, stores=frozenset({"kept"})), stores={"kept": kept()}, stored=stored)
     a, ab, b = ("a", "old"), ("ab", "new"), ("b", "old")
     assert found == [[[a, ab], [ab], [], [a, ab, b]]]
+
+
+def test_the_rows_of_a_batch_come_by_task_and_few_at_a_time() -> None:
+    places = [[number] * (1 + number % 3) for number in range(1500)]
+    rows = [(number // 1200, *row(place, str(number))[1:]) for number, place in enumerate(places)]
+    incoming = schema(1, *ROW_COLUMNS)
+    batches = LocalDataToArrowConversion.convert(rows, incoming, False).to_batches()
+    chunks = list(ProcessorRows([worker("one")], {}, "socket", 0, (incoming, incoming))._chunks(batches))
+    assert [(partition, len(chunk.rows)) for partition, chunk in chunks] == [(0, 1000), (0, 200), (1, 300)]
+    assert [chunk.place(index) for _, chunk in chunks for index in range(len(chunk.rows))] == places
+    assert [values[6] for _, chunk in chunks for values in chunk.rows] == [str(number) for number in range(1500)]
+
+
+def test_records_are_given_back_in_batches_while_others_wait() -> None:
+    def many(context: ProcessorContext, record: Record) -> None:
+        for number in range(6000):
+            context.forward(record.with_value(str(number)))
+
+    one = worker("one", act=many)
+    assert [values[11] for values in run([row([0]), row([1]), row([2])], one) if values[2]] == [str(n) for n in range(6000)] * 3
