@@ -67,7 +67,25 @@ def test_a_body_needs_a_type_but_no_body_needs_none(call: Client) -> None:
     assert call("POST", "/connectors", raw="{}", headers={"Content-Type": "text/plain"}).status == 415
     assert call("PUT", "/connectors/x/pause").status == 404
     assert call("PUT", "/connectors/x/pause", headers={"Content-Type": "*/*"}).status == 404
-    assert call("POST", "/connectors", raw="{}", headers={"Content-Type": "application/*"}).status == 415
+
+
+@pytest.mark.parametrize("sent", ["application/*", "*/*"])
+def test_a_range_of_types_will_do_where_no_body_is_read(call: Client, sent: str) -> None:
+    asked = {"Content-Type": sent}
+    for raw in ("{}", None):
+        assert call("PUT", "/connectors/x/pause", raw=raw, headers=asked).status == 404
+        assert call("POST", "/connectors/x/tasks/0/restart", raw=raw, headers=asked).status == 404
+        for method, path in (("POST", "/connectors"), ("PUT", "/connectors/x/config"), ("PATCH", "/connectors/x/config")):
+            assert call(method, path, raw=raw, headers=asked).status == 415
+        assert call("PUT", "/connectors/x/config", raw=raw, headers={**asked, "Accept": "text/html"}).status == 406
+
+
+def test_what_workers_send_each_other_may_have_any_type(call: Client) -> None:
+    for raw in ("[]", None):
+        assert call("PUT", "/connectors/x/fence", raw=raw, headers={"Content-Type": "text/plain"}).status == 400
+    assert call("POST", "/connectors/x/tasks", raw="[]", headers={"Content-Type": "text/plain"}).status == 400
+    assert call("POST", "/connectors/x/tasks", raw="{}", headers={"Content-Type": "text/plain"}).status == 500
+    assert call("GET", "/connectors/x/tasks", headers={"Content-Type": "text/plain"}).status == 415
 
 
 def test_a_path_that_may_be_misread_is_refused(call: Client) -> None:

@@ -7,6 +7,7 @@ take JSON (406). The parameters of the JSON that it takes come back with the ans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,7 +21,8 @@ from headrace.rest.same_origin import led_to_page, of_page
 from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
-_ANY_REQUEST_TYPE = ("/", "/health", "/openapi.json")
+_ANY_REQUEST_TYPE = re.compile(r"[A-Z]+ /(health|openapi\.json)?|POST /connectors/[^/]+/tasks|PUT /connectors/[^/]+/fence")
+"""Method and path of what takes every type of body; the last two are for other workers, which Connect reads as bytes."""
 _TEXT_RESPONSES = ("/metrics",)
 
 
@@ -88,7 +90,7 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
         return responses.http_error(405, allow)
     if of_page(scope["path"]):  # forms in, HTML out
         return None
-    if sent and not _is_json(sent[0], headers) and scope["path"] not in _ANY_REQUEST_TYPE:
+    if sent and not sent[0].includes(JSON) and not _ANY_REQUEST_TYPE.fullmatch(f"{scope['method']} {scope['path']}"):
         return responses.http_error(415)
     if scope["path"] in _TEXT_RESPONSES or led_to_page(scope) or any(each.includes(JSON) for each in _accepted(headers)):
         return None
@@ -98,12 +100,6 @@ def _refuse(scope: Scope, table: MethodTable) -> Response | None:
 def _accepted(headers: Headers) -> tuple[MediaType, ...]:
     sent = headers.getlist("accept")
     return acceptable(", ".join(sent) if sent else None)
-
-
-def _is_json(sent: MediaType, headers: Headers) -> bool:
-    """Whether a body is JSON by its type; a range with it will do where there is no body."""
-    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    return sent.includes(JSON) and not (has_body and sent.name.endswith("/*"))
 
 
 def _options(allow: dict[str, str], accepted: tuple[MediaType, ...]) -> Response:

@@ -31,6 +31,7 @@ from headrace.config.whole_number import shortened, whole_number
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
 from headrace.rest import body, responses, uri
 from headrace.rest.forwarding import WorkerClient
+from headrace.rest.media_types import content_type
 
 REQUEST_TIMEOUT_S = 90.0
 MOST_BYTES = 32 << 20
@@ -176,8 +177,8 @@ async def _forward(worker_client: WorkerClient, request: Request, elsewhere: Els
 
 
 async def _read_body(request: Request) -> body.Tree:
-    raw = await read_bytes(request)
-    if raw and "content-type" not in request.headers:
+    raw, sent = await read_bytes(request), request.headers.get("content-type")
+    if content_type(sent).wildcards if sent is not None else raw:  # nothing reads a body of no type, or of a range of them
         raise RestError(415, "HTTP 415 Unsupported Media Type")
     return await run_sync(body.parse, raw) if len(raw) > _LARGE else body.parse(raw)
 
