@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 from headrace.config import Config, Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.types import trim
+from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import HeaderWriter
@@ -37,7 +38,13 @@ def without_schema_ids(headers: Sql, parts: Sequence[str]) -> Sql:
 class ConverterType(Config):
     """The option `converter.type` of almost every converter; the worker sets it."""
 
-    converter_type: str = option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
+    converter_type: str = option(
+        "converter.type",
+        Type.STRING,
+        validator=ValidString("key", "value", "header"),
+        importance=Importance.LOW,
+        doc="How this converter will be used.",
+    )
 
 
 class ConverterReader(Protocol):
