@@ -245,6 +245,14 @@ class TestConverters:
             "Invalid value x for configuration schemas.enable: Expected value to be either true or false"
         ]
 
+    @pytest.mark.parametrize("name", ["BooleanConverter", "JsonConverter", "StringConverter", "ByteArrayConverter"])
+    def test_its_use_is_none_of_its_own(self, name, worker):
+        props = WELL | {"value.converter": name, "value.converter.converter.type": "x"}
+        assert errors_of("value.converter.converter.type", props, worker()) == [
+            "Invalid value x for configuration converter.type: String must be one of: key, value, header"
+        ]
+        assert validation.errors(props | {"value.converter.converter.type": "header"}, worker()) == []
+
     def test_a_version_that_is_not_there_is_said_at_its_class_too(self, worker):
         props = WELL | {"value.converter": "JsonConverter", "value.converter.plugin.version": "9"}
         (why,) = errors_of("value.converter", props, worker())
@@ -419,6 +427,15 @@ class TestOverrides:
 
     def _with_errors(self, props, settings):
         return [c for c in validation.validate(None, props, settings)["configs"] if c["value"]["errors"]]
+
+    def test_a_source_with_offsets_of_its_own_has_all_clients(self, worker):
+        overrides = {"producer.override.acks": "1", "consumer.override.max.poll.records": "1", "admin.override.retries": "1"}
+        for config, settings in (({"offsets.storage.topic": "o"}, {}), ({}, {"exactly_once_source_support": "enabled"})):
+            refused = self._with_errors(WELL | overrides | config, worker(**self.NONE, **settings))
+            assert [c["value"]["name"] for c in refused] == list(overrides)
+        for config, settings in (({"offsets.storage.topic": " "}, {}), ({}, {"exactly_once_source_support": "preparing"})):
+            refused = self._with_errors(WELL | overrides | config, worker(**self.NONE, **settings))
+            assert "consumer.override.max.poll.records" not in [c["value"]["name"] for c in refused]
 
     def test_a_value_that_the_client_cannot_read_fails_the_request(self, worker):
         props = DRAIN | {"consumer.override.max.poll.records": "x"}

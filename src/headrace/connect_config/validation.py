@@ -31,7 +31,7 @@ from headrace.kafka.client_settings import OVERRIDE_PREFIXES
 from headrace.plugins import Kind
 
 Props = Mapping[str, Any]
-CLASS = "connector.class"
+CLASS, OFFSETS_TOPIC = "connector.class", "offsets.storage.topic"
 _REFUSED: WeakKeyDictionary[WorkerSettings, set[str]] = WeakKeyDictionary()
 """Worker → the names of classes that are no connectors there and were asked for."""
 _MOST_REFUSED = 1000
@@ -271,11 +271,21 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
     refuse = overrides.policy(worker.override_policy, worker.override_allowlist)
     is_source = connector.plugin_kind == Kind.SOURCE
     has_dlq = bool(str(props.get(rules.DLQ) or "").strip())
-    creates_topics = has_settings(props)
-    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
+    keeps_offsets = is_source and _keeps_own_offsets(props, worker)
+    used = {
+        "producer": is_source or has_dlq,
+        "consumer": not is_source or keeps_offsets,
+        "admin": has_dlq or keeps_offsets or (is_source and has_settings(props)),
+    }
     for client in (client for client, in_use in used.items() if in_use):
         checked = overrides.validate(props, client, refuse)
         report.add(checked, client_definition(client).options, prefix=OVERRIDE_PREFIXES[client])
+
+
+def _keeps_own_offsets(props: Props, worker: WorkerSettings) -> bool:
+    """Whether a source connector reads and creates the topic of its offsets by clients of its own."""
+    is_alone = worker.worker_group is None  # and has its offsets in a file
+    return not is_alone and (worker.exactly_once_enabled or bool(str(props.get(OFFSETS_TOPIC) or "").strip()))
 
 
 def _converters(worker: WorkerSettings) -> dict[str, str]:
