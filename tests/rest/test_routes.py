@@ -83,7 +83,17 @@ def test_of_several_offsets_of_one_partition_the_last_is_taken(call: Client, her
         {},
     ]
     assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200
-    assert herder.changes["s"] == [({"g": 1, "f": "x"}, {"position": 6.5}), ({"f": "y"}, None), (None, None)]
+    assert herder.changes["s"] == [(None, None), ({"g": 1, "f": "x"}, {"position": 6.5}), ({"f": "y"}, None)]
+
+
+def test_offsets_are_altered_in_the_order_of_a_hash_map_so_that_the_same_mistake_is_reported_first(
+    call: Client, herder: MemoryHerder
+) -> None:
+    herder.create("s", dict(CLASS))
+    groups = ("g", "other")  # asked of Kafka Connect 4.3
+    offsets = [{"partition": {"group": group, "topic": "t", "partition": 0}, "offset": {"offset": 0}} for group in groups]
+    assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200
+    assert [partition["group"] for partition, _ in herder.changes["s"] if partition] == ["other", "g"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any
 
 _MOST_BITS = 17
 """Of the number of slots of a record's HashMap."""
@@ -46,6 +49,23 @@ def slot_order(hashes: Sequence[int], *, copied: bool = False) -> list[int]:
 def _by_slot(hashes: Sequence[int], size: int) -> list[int]:
     slots = [(number ^ (number >> 16)) & (size - 1) for number in hashes]
     return sorted(range(len(hashes)), key=slots.__getitem__)
+
+
+def value_hash(value: Any) -> int:
+    """`Object.hashCode()` of what Jackson makes of a JSON value, as an unsigned number."""
+    if isinstance(value, str):
+        return java_hash(value)
+    if isinstance(value, dict):
+        return map_hash((java_hash(key), value_hash(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return reduce(lambda so_far, item: (31 * so_far + value_hash(item)) & 0xFFFFFFFF, value, 1)
+    if isinstance(value, bool):
+        return 1231 if value else 1237
+    if isinstance(value, float):
+        value = int.from_bytes(struct.pack(">d", value))
+    elif isinstance(value, int) and -(2**31) <= value < 2**31:
+        return value & 0xFFFFFFFF
+    return 0 if value is None else (value ^ (value >> 32)) & 0xFFFFFFFF
 
 
 def set_hash(hashes: Iterable[int]) -> int:

@@ -11,6 +11,7 @@ from headrace.cluster.herder import Herder
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import body, responses
 from headrace.rest.resource import JsonBody, Resource
+from headrace.values.java_hash import slot_order, value_hash
 
 Json = dict[str, Any]
 OffsetChange = tuple[Json | None, Json | None]
@@ -48,9 +49,13 @@ def _changes(entity: body.Tree) -> list[OffsetChange]:
 
 
 def offset_changes(offsets: body.Tree, field: str) -> list[OffsetChange]:
-    """The partitions with their offsets in a list of a request; of several for one partition the last. Raises ConnectError."""
+    """The partitions with their offsets in a list of a request; of several for one partition the last. Raises ConnectError.
+
+    They are in the order of Connect's HashMap, which decides which of several wrong entries is reported.
+    """
     entries = (_entry(item, field) for item in body.items(offsets, field) or [])
-    return list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
+    changes = list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
+    return [changes[i] for i in slot_order([value_hash(partition) for partition, _ in changes])]
 
 
 def _entry(item: body.Tree, field: str) -> OffsetChange:
