@@ -176,6 +176,21 @@ def test_a_setting_that_cannot_be_is_told(option: str, value: str, text: str) ->
     assert option in str(raised.value)
 
 
+@pytest.mark.parametrize("value", ["", "x", "my.Policy"])
+def test_a_policy_that_is_not_there_is_told_by_the_validation(value: str) -> None:
+    (policy,) = (
+        v for v in MirrorSourceConfig.definition().validate({"replication.policy.class": value}) if "policy.class" in v.name
+    )
+    assert "Only org.apache.kafka.connect.mirror.DefaultReplicationPolicy and" in policy.errors[0]
+
+
+def test_metrics_have_names_of_some_format() -> None:
+    values = {v.name: v.errors for v in MirrorSourceConfig.definition().validate({"metric.names.formats": ""})}
+    assert values["metric.names.formats"] == [
+        "Configuration 'metric.names.formats' must not be empty. Valid values include: [legacy, new]"
+    ]
+
+
 def test_exactly_once_needs_a_consumer_that_reads_committed_records() -> None:
     props = {"exactly.once.support": "required", "source.consumer.isolation.level": "read_committed"}
     assert MirrorSourceConnector.problems(props) == {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.config import Config, Importance, Type, option
+from headrace.config.types import invalid
 from headrace.config.validators import Lambda, NonEmptyString, ValidList, ValidString
 from headrace.connectors.base import Props
-from headrace.connectors.mirror.policies import DefaultPolicy, parse_renames, policy
-from headrace.errors import ConfigError
+from headrace.connectors.mirror.policies import DEFAULT, IDENTITY, DefaultPolicy, check_policy_class, parse_renames, policy
 
 
 class Only:
@@ -20,7 +20,7 @@ class Only:
     def __call__(self, name: str, value: Any) -> None:
         """Raise ConfigError for another class."""
         if value is None or value.rpartition(".")[2] != self.name.rpartition(".")[2]:
-            raise ConfigError.invalid(name, value, f"Only {self.name} is there; classes of Java cannot be loaded")
+            raise invalid(name, value, f"Only {self.name} is there; classes of Java cannot be loaded")
 
     def __str__(self) -> str:
         return self.name
@@ -36,7 +36,7 @@ def formats_option(doc: str) -> Any:
         "metric.names.formats",
         Type.LIST,
         ["legacy"],
-        validator=ValidList("legacy", "new"),
+        validator=ValidList("legacy", "new", empty_ok=False),
         importance=Importance.LOW,
         doc=f"Names of the metrics: legacy ({doc}), new (of the type `plugins`, with the labels connector and task), or both.",
     )
@@ -105,7 +105,8 @@ class MirrorConfig(Config):
     replication_policy_class: str = option(
         "replication.policy.class",
         Type.CLASS,
-        "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
+        DEFAULT,
+        validator=Lambda(check_policy_class, f"[{DEFAULT}, {IDENTITY}]"),
         importance=Importance.LOW,
         doc="Class which defines the remote topic naming convention.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.config import parse_list
+from headrace.config.types import invalid
 from headrace.errors import ConfigError
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
@@ -143,19 +144,25 @@ def parse_renames(name: str, text: str) -> dict[str, str]:
     return renames
 
 
+def check_policy_class(name: str, class_name: str | None) -> None:
+    """Raise ConfigError for a class that is none of Kafka's."""
+    if class_name is None or _simple(class_name) not in map(_simple, (DEFAULT, IDENTITY)):
+        why = f"Only {DEFAULT} and {IDENTITY} are there; `replication.policy.renames` gives single topics other names"
+        raise invalid(name, class_name, why)
+
+
+def _simple(class_name: str) -> str:
+    return class_name.rpartition(".")[2]
+
+
 def policy(class_name: str, alias: str, separator: str, internal: bool, renames: Mapping[str, str]) -> DefaultPolicy:
     """The policy of a configuration.
 
     alias: of the source cluster; internal: whether the separator counts in the names of MirrorMaker's own topics. Raises
     ConfigError for a class that is none of Kafka's.
     """
+    check_policy_class("replication.policy.class", class_name)
     dot = separator if internal else "."
-    simple = class_name.rpartition(".")[2]
-    if simple == "IdentityReplicationPolicy":
-        chosen: DefaultPolicy = IdentityPolicy(alias, separator, dot)
-    elif simple == "DefaultReplicationPolicy":
-        chosen = DefaultPolicy(separator, dot)
-    else:
-        why = f"Only {DEFAULT} and {IDENTITY} are there; `replication.policy.renames` gives single topics other names"
-        raise ConfigError.invalid("replication.policy.class", class_name, why)
+    is_identity = _simple(class_name) == _simple(IDENTITY)
+    chosen = IdentityPolicy(alias, separator, dot) if is_identity else DefaultPolicy(separator, dot)
     return RenamingPolicy(chosen, alias, renames) if renames else chosen
