@@ -26,18 +26,19 @@ def test_a_name_that_only_groups_loggers_is_not_found(root: logging.Logger) -> N
         LogLevels(root).get("a.b")
 
 
-def test_a_level_is_set_for_all_below_a_name(root: logging.Logger) -> None:
+def test_a_level_is_set_for_all_names_that_begin_so(root: logging.Logger) -> None:
     levels = LogLevels(root)
-    assert levels.set("a.b", "DEBUG") == ["a.b", "a.b.c", "a.b.d"]
-    assert levels.get("a.b.d")["level"] == "DEBUG"
+    assert levels.set("a.b", "DEBUG") == ["a.b", "a.b.c", "a.b.d", "a.bc"]  # the last one, too, in Kafka Connect
+    assert levels.get("a.b.d")["level"] == levels.get("a.bc")["level"] == "DEBUG"
     assert levels.get("a.b")["last_modified"] > 1_700_000_000_000
-    assert levels.get("a.bc") == {"level": "INFO", "last_modified": None}
+    assert levels.set("a.b.", "ERROR") == ["a.b.", "a.b.c", "a.b.d"]
+    assert levels.get("a.bc")["level"] == "DEBUG"
 
 
 def test_only_those_that_had_another_level_are_named(root: logging.Logger) -> None:
     levels = LogLevels(root)
     levels.set("a.b.c", "DEBUG")
-    assert levels.set("a.b", "DEBUG") == ["a.b", "a.b.d"]
+    assert levels.set("a.b", "DEBUG") == ["a.b", "a.b.d", "a.bc"]
     assert levels.set("new.name", "INFO") == []  # what the root has
     assert levels.get("new.name") == {"level": "INFO", "last_modified": None}
 

@@ -50,7 +50,7 @@ class LogLevels:
         return self._describe(name, logger)
 
     def set(self, namespace: str, level: str) -> list[str]:
-        """Give `namespace` and all loggers below it this level (a name in LEVELS).
+        """Give `namespace` and all loggers whose names begin with it, with or without a dot between, this level (a name in LEVELS).
 
         Returns the names of those that had another one, ordered; those that were OFF are among them in any case, as in Kafka
         Connect, which compares with `all`.
@@ -68,7 +68,7 @@ class LogLevels:
         loggers = self._loggers()
         if namespace.lower() == ROOT:
             return loggers
-        below = {name: logger for name, logger in loggers.items() if name.startswith(namespace + ".")}
+        below = {name: logger for name, logger in loggers.items() if name.startswith(namespace) and name != ROOT}
         return {namespace: self._root.manager.getLogger(namespace), **below}
 
     def _loggers(self) -> dict[str, logging.Logger]:
