@@ -50,7 +50,7 @@ class LogLevels:
         return self._describe(name, logger)
 
     def set(self, namespace: str, level: str) -> list[str]:
-        """Give `namespace` and all loggers whose names begin with it, with or without a dot between, this level (a name in LEVELS).
+        """Give `namespace` and all loggers whose names begin with it, with or without a dot, this level (a name in LEVELS).
 
         Returns the names of those that had another one, ordered; those that were OFF are among them in any case, as in Kafka
         Connect, which compares with `all`.
