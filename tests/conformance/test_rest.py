@@ -37,9 +37,9 @@ SCENARIOS = (
     "R01-root", "R03-create", "R05-source-life", "R07-initial-state", "R09-put-config", "R10-patch-config", "R12-unknown",
     "R14-restart-failed", "R16-offsets-source", "R17-offsets-sink", "R25-plugins", "R27-validate", "R29-loggers", "R31-admin-off",
     "R32-names", "R36-two-workers", "R37-headers", "R38-exactly-once", "R39-override-none", "R41-override-allow", "R42-startup",
-    "R43-broker-down", "R44-crash", "B01-create-default", "B02-create-groups", "B04-create-existing", "B05-create-off",
-    "B06-create-invalid", "B08-create-sink", "B09-broker-refuses", "B11-no-settings", "B12-auto-create", "B14-dead-letters",
-    "B15-internal-topics", "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
+    "R43-broker-down", "R44-crash", "R45-types-and-order", "B01-create-default", "B02-create-groups", "B04-create-existing",
+    "B05-create-off", "B06-create-invalid", "B08-create-sink", "B09-broker-refuses", "B11-no-settings", "B12-auto-create",
+    "B14-dead-letters", "B15-internal-topics", "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
 )  # fmt: skip
 """Scenarios that have to come out as recorded, but for the lines below."""
 
@@ -53,7 +53,7 @@ SLOW = {
 
 TASKLESS = {
     "R01-root", "R12-unknown", "R25-plugins", "R27-validate", "R29-loggers", "R31-admin-off", "R37-headers", "R39-override-none",
-    "R41-override-allow", "B15-internal-topics",
+    "R41-override-allow", "R45-types-and-order", "B15-internal-topics",
 }  # fmt: skip
 """Scenarios in which no task ever runs: their workers start no Spark. R42-startup is about how `headrace worker` starts."""
 
