@@ -237,6 +237,12 @@ class TestConnectors:
         assert converter["definition"]["default_value"] is None
 
 
+def test_null_as_the_renames_of_a_transformation_is_told_at_its_key(worker):
+    props = {"connector.class": "FileStreamSource", "name": "v", "topic": "t", "transforms": "r"}
+    props |= {"transforms.r.type": "ReplaceField$Value", "transforms.r.renames": None}
+    assert errors_of("transforms.r.renames", props, worker()) == ["Null value can not be supplied as the configuration value."]
+
+
 @pytest.mark.usefixtures("installed")
 class TestConverters:
     def test_its_options_stand_under_its_prefix(self, worker):

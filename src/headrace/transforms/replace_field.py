@@ -32,8 +32,8 @@ def _parse_renames(mappings: list[str]) -> dict[str, str]:
     return renames
 
 
-def _valid_renames(_name: str, mappings: list[str]) -> None:
-    _parse_renames(mappings)
+def _valid_renames(_name: str, mappings: list[str] | None) -> None:
+    _parse_renames(mappings or [])  # null is refused as of every option
 
 
 @key_and_value("org.apache.kafka.connect.transforms.ReplaceField")
