@@ -10,6 +10,7 @@
     │   └── BadRequestError           the request, or the configuration in it, is wrong              400
     ├── RestError                     an answer with a status of its own (403, 409, 500 …)           given
     ├── ConfigError                   one or more options are missing or wrong                       400
+    │   └── PluginVersionError        a plugin is not there in the version that is wanted              400
     ├── StreamsError                  a streams application cannot be built or continue              500
     │   ├── TopologyError             its operators do not fit together                              500
     │   ├── MissingSourceTopicError   a topic that it reads is not there                             500
@@ -121,6 +122,12 @@ class ConfigError(HeadraceError):
     def missing(cls, name: str) -> ConfigError:
         """Kafka's sentence for an absent required option."""
         return cls(f'Missing required configuration "{name}" which has no default value.')
+
+
+class PluginVersionError(ConfigError):
+    """A plugin is not there in the version that is wanted."""
+
+    java_class = "org.apache.kafka.connect.runtime.isolation.VersionedPluginLoadingException"
 
 
 class StreamsError(HeadraceError):

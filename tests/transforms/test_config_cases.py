@@ -1,14 +1,14 @@
 """Configurations of transformations and predicates, as Kafka Connect 4.3 takes or refuses them."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from headrace.testing.conformance import cases
 from headrace.testing.conformance_config import problems, run_config_case, start
 
-FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
-CASES = [case for case in map(json.loads, FILE.read_text(encoding="utf-8").splitlines()) if case["mode"] == "config"]
+FILES = [Path(__file__).parents[1] / "conformance" / "smt" / name for name in ("cases.jsonl", "more-cases.jsonl")]
+CASES = [case for case in cases(FILES) if case["mode"] == "config"]
 
 OTHER_WORDS = {
     "config-converter-not-a-converter": "that `java.lang.String` is a class, headrace does not know",

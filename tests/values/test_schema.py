@@ -109,7 +109,7 @@ MAP = '{"type":"map","keys":{"type":%s},"values":{"type":"int8"},"default":%%s}'
     ('{"type":"struct","fields":[{"type":"int32"}]}', "Struct schema's field name not specified properly"),
     ('{"type":"struct","fields":[null]}', "Struct schema's field name not specified properly"),
     ('{"type":"struct","fields":[{"type":"x","field":"a"}]}', "Unknown schema type: x"),
-    ('{"type":"int32","parameters":{"a":1}}', "Schema parameter a must be a string"),
+    ('{"type":"int32","parameters":{"a":1}}', "Schema parameters must have string values."),
     ('{"type":"int32","default":null}', "Invalid null value for required INT32 field"),
     ('{"type":"array","items":{"type":"int32"},"default":[null]}', "Invalid null value for required INT32 field"),
     ('{"type":"bytes","default":"$"}', "Invalid bytes field"),

@@ -4,12 +4,14 @@ like.
 `java_regex` reads a pattern by the rules of `java.util.regex.Pattern` (JDK 17) and gives the equivalent `re.Pattern`:
 nested classes and `&&`, flags from the middle on, possessive quantifiers, `\\Q…\\E`, `\\p{…}` and all. Subjects are
 names of topics, so `\\w`, `\\p{L}` and the other named sets cover ASCII only. Errors carry Java's sentence and
-position. Java has look-behinds of variable width, `\\X` and `\\G`; Python does not: such a pattern is an error.
+position. Java has look-behinds of variable width, `\\X`, `\\G` and `\\b{g}`; Python does not: such a pattern is a
+PythonRegexError.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from headrace.config.java_pattern_sets import BLANKS, DOT, LINE_BREAK, NUMERIC_ESCAPES, SETS, named_set
@@ -111,6 +113,8 @@ class _Characters(_PatternReader):
             raise self.fail("Unexpected internal error", start)
         if c in NUMERIC_ESCAPES:
             return self.numeric_escape(c, start)
+        if c == "N":
+            return self.named_character()
         if c == "c":
             if not (control := self.take()):
                 raise self.fail("Illegal control escape sequence", start)
@@ -131,6 +135,19 @@ class _Characters(_PatternReader):
         if code > 0x10FFFF:
             raise self.fail("Hexadecimal codepoint is too big", self.pos - 2)
         return chr(code)
+
+    def named_character(self) -> str:
+        start = self.pos + 1
+        if self.peek() != "{":
+            raise self.fail("Illegal character name escape sequence", self.pos)
+        end = self.pattern.find("}", start)
+        if end < 0:
+            raise self.fail("Unclosed character name escape sequence", max(len(self.pattern) - 1, start))
+        name, self.pos = self.pattern[start:end], end + 1
+        try:
+            return unicodedata.lookup(name)
+        except KeyError:
+            raise self.fail(f"Unknown character name [{name}]", end) from None
 
     def quoted(self) -> str:
         """The text of `\\Q…\\E`, not in Python syntax."""
@@ -265,6 +282,10 @@ class _Parser(_Characters):
         c = self.peek()
         if c and c in "123456789":
             return self.back_reference()
+        for of_java in ("X", "G", "b{g}"):
+            if self.pattern.startswith(of_java, self.pos):
+                self.pos += len(of_java)
+                return "(?:\\X)"  # which Python refuses
         if c in _ASSERTIONS:
             self.pos += 1
             return f"(?:{_ASSERTIONS[c]})"

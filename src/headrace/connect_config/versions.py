@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from headrace import plugins
 from headrace.config import Recommender, java_text
 from headrace.connect_config.maven_version import MavenVersion
-from headrace.errors import BadRequestError, ConfigError
+from headrace.errors import BadRequestError, ConfigError, PluginVersionError
 
 T = TypeVar("T", bound=Any)
 _CLOSED = re.compile(r"[\[(][^\])]*[\])]")
@@ -155,7 +155,7 @@ class InstalledVersion(ValidVersion):
         try:
             with_version(self._plugin, value)
         except BadRequestError as error:
-            raise ConfigError(error.message) from None
+            raise PluginVersionError(error.message) from None
 
 
 def installed(cls: type[Any] | None) -> Recommender:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.config.prefixes import under
+from headrace.connect_config.enrich import chain_definition
 from headrace.converters.base import load, load_header
 from headrace.converters.string import SerializationError
 from headrace.errors import HeadraceError
@@ -50,6 +51,7 @@ def outcomes(
 ) -> list[dict[str, Any]]:
     """The same for several records, in their order, which are rows of one query."""
     try:
+        chain_definition(config).parse(config)  # Kafka reads the whole configuration before it makes the converters
         converters, chain, written_by = _converters(config), stages(config), _converters(writing or config)
     except HeadraceError as error:
         return [_not_started(error)] * len(records)

@@ -12,6 +12,7 @@ from typing import Any
 from headrace import plugins
 from headrace.config.prefixes import under
 from headrace.config.providers import Resolver
+from headrace.connect_config.enrich import chain_definition
 from headrace.connect_config.validation import validate
 from headrace.converters.base import load
 from headrace.converters.string import StringConverterConfig, charset
@@ -61,6 +62,7 @@ def problems(config: Mapping[str, str]) -> dict[str, list[str]]:
 def start(config: Mapping[str, str]) -> HeadraceError | None:
     """Make converters and chain as a task does when it starts; returns the error that stops it, None if there is none."""
     try:
+        chain_definition(config).parse(config)  # Kafka reads the whole configuration before it makes the converters
         for option, is_key in (("key.converter", True), ("value.converter", False)):
             _with_charset(load(config[option], under(config, f"{option}."), is_key))
         _with_charset(_load_header_converter(config))

@@ -10,7 +10,7 @@ from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.transforms.column_lineage import RecordLineage, closed
 from headrace.values.record import ConnectRecord, check_required, struct
 from headrace.values.schema import UNNAMED, Schema, SchemaBuilderError
-from headrace.values.sql import lit
+from headrace.values.sql import all_of, lit, negated
 from headrace.values.value import Case, OpenStruct, Value, always, combined, present
 
 
@@ -41,6 +41,12 @@ class HoistField(PartTransformation):
             if a.value.schema is not None:
                 opened = OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))
                 check_required(record.context, a.when, replace(opened, unchecked=frozenset({self.field})))
+                if a.value.is_misnamed:
+                    why = (
+                        f'Invalid Java object for schema "{a.value.schema.name}" with type {a.value.schema.type.upper()}: '
+                        f'class {a.value.java} for field: "{self.field}"'
+                    )
+                    record.context.fail(all_of(a.when, negated(a.value.is_null())), lit(why))
                 cases.append(Case(a.when, struct(opened)))
         if plain:
             cases.append(Case(present(plain), struct(OpenStruct({self.field: plain}))))

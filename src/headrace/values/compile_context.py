@@ -26,7 +26,7 @@ class Fault:
     """The exception of a plugin: a column of FAILURE_TYPE that replaces class, message and cause; its `step` is the alias of the
     transform, NULL for the current step."""
     step: str | None = None
-    """The step that it is reported for, where that is another than the one that is compiled."""
+    """The step that it is reported for, where that is a later one than the one that is compiled."""
 
     def sql(self, current_step: str) -> Sql:
         """The failure as a struct of FAILURE_TYPE."""
@@ -67,6 +67,8 @@ class CompileContext:
         self.incomplete = False
         """Whether no schema of the output of some step is known yet: then the steps after it are not compiled."""
         self._faults: list[Fault] = []
+        self._failures_of: dict[str, list[Sql]] = {}
+        """By step, what steps before it have found that it fails with."""
         self._within: Sql | None = None
         self._reported_for: str | None = None
 
@@ -113,11 +115,21 @@ class CompileContext:
     def step(self, name: str) -> Iterator[None]:
         """Compile one step: faults that `fail` reports inside belong to it."""
         outer, self._faults = self._faults, []
+        for failure in self._failures_of.pop(name, []):
+            self._stop_at(self.scope.bind(case([(self.reached_when, failure)])))
         yield
         faults, self._faults = self._faults, outer
-        if not faults:
-            return
-        failure = self.scope.bind(case([(all_of(self.reached_when, f.when), f.sql(name)) for f in faults]))
+        for later in dict.fromkeys(fault.step for fault in faults if fault.step is not None):
+            failure = self._first_of(name, [fault for fault in faults if fault.step == later])
+            self._failures_of.setdefault(later, []).append(failure)
+        own = [fault for fault in faults if fault.step is None]
+        if own:
+            self._stop_at(self._first_of(name, own))
+
+    def _first_of(self, step: str, faults: list[Fault]) -> Sql:
+        return self.scope.bind(case([(all_of(self.reached_when, f.when), f.sql(step)) for f in faults]))
+
+    def _stop_at(self, failure: Sql) -> None:
         self.failures.append(failure)
         self.reached_when = self.scope.bind(all_of(self.reached_when, f"({failure} IS NULL)") or "true")
 
@@ -142,4 +154,5 @@ class CompileContext:
     def failure(self) -> Sql:
         """The first failure of a record, NULL if there is none."""
         none = f"cast(NULL as {FAILURE_TYPE})"
-        return call("coalesce", *self.failures, none) if self.failures else none
+        failures = [*self.failures, *(failure for of_step in self._failures_of.values() for failure in of_step)]
+        return call("coalesce", *failures, none) if failures else none

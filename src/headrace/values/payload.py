@@ -26,14 +26,23 @@ def struct_fields(
     """
     fields = {}
     for name, inner in schema.members.items():
-        fields[name] = payload(context, reader, reader.member(name), inner, trusted, defaults)
+        fields[name] = payload(context, reader, reader.member(name), inner, trusted, defaults, name)
     return fields
 
 
 def payload(
-    context: CompileContext, reader: JsonReader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null"
+    context: CompileContext,
+    reader: JsonReader,
+    suffix: str,
+    schema: Schema,
+    trusted: bool,
+    defaults: bool,
+    name: str | None = None,
 ) -> Value:
-    """The value in the columns with this suffix, by its schema; faults are reported to the current step."""
+    """The value in the columns with this suffix, by its schema; faults are reported to the current step.
+
+    name: of the field; None: it is no struct's field, so Connect does not check it when it is read.
+    """
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
     null = kind_in(k, (0, 1)) or "true"
     default = schema.default is not None and defaults
@@ -46,7 +55,7 @@ def payload(
     sql = (
         _logical(context, (k, n, s), null, schema, trusted)
         if schema.logical
-        else _primitive(context, (k, n, fraction, s, number), schema, trusted)
+        else _primitive(context, (k, n, fraction, s, number), schema, trusted, name)
     )
     sql = case([(null, constant(schema) if default else "NULL")], sql)
     return always(TypedValue(kind, sql, schema))
@@ -60,7 +69,9 @@ def _float32(reader: JsonReader, columns: tuple[Sql, Sql, Sql, Sql]) -> Sql:
     return case([(_is(k, 3), f"float({n})")], other)
 
 
-def _primitive(context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
+def _primitive(
+    context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool, name: str | None
+) -> Sql:
     k, n, d, s, number = columns
     if schema.type in kinds.BITS:
         return case([(number, narrowed(n, schema.type))], "0L")
@@ -72,8 +83,9 @@ def _primitive(context: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql],
     if schema.type == "boolean":
         return f"({_is(k, 2)} AND {n} = 1L)"
     text, not_text = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)
-    if not (schema.optional or trusted):
-        context.fail(not_text, lit(f'Invalid value: null used for required field: "null", schema type: {schema.type.upper()}'))
+    if not (schema.optional or trusted) and (name is not None or schema.default is not None):
+        why = f'Invalid value: null used for required field: "{name or "null"}", schema type: {schema.type.upper()}'
+        context.fail(not_text, lit(why))
     if schema.type == "string":
         return case([(text, s)])
     decoded = call("headrace_base64", s)
@@ -94,9 +106,10 @@ def _logical(context: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, 
         if not trusted:
             why = lit("Invalid type for Decimal, underlying representation should be numeric or bytes but was ")
             context.fail(_is(k, 2, 6, 7), call("concat", why, node))
-            context.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+            wrong = lit("Invalid bytes for Decimal field")
+            context.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", wrong, cause=lit(_BASE64))
             no_number = None if schema.scale_problem else f"(length(headrace_base64({s})) = 0)"
-            context.fail(all_of(_is(k, 5), no_number), lit("Invalid bytes for Decimal field"))
+            context.fail(all_of(_is(k, 5), no_number), wrong)
         return case([(_is(k, 5), call("headrace_decimal_read", f"headrace_base64({s})", str(schema.scale)))], s)
     name = schema.name.rpartition(".")[2] if schema.name else ""
     # Kafka goes by the name alone, whatever the type

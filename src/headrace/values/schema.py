@@ -188,19 +188,28 @@ def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:
 
 
 def nearest_float32(number: float) -> float:
-    """The 32-bit float that a number becomes, as Java writes it: in the fewest digits, two at least, that tell it from others.
+    """The 32-bit float that a number becomes, as Java 17 writes it: in the fewest digits, two at least, that tell it from others.
 
-    Of powers of two Java may write more; those digits are kept.
+    Of powers of two Java may write more; those digits are kept. Of large whole numbers it leaves out last digits by their size.
     """
     try:
         packed = struct.pack("f", number)
     except OverflowError:
         return number
     nearest = struct.unpack("f", packed)[0]
+    bits = int(nearest).bit_length() if math.isfinite(nearest) and nearest.is_integer() else 0
+    if 24 < bits <= 63:
+        return _without_last_digits(int(nearest), len(str(2 ** max(bits - 26, 0))) - 1)
     if abs(math.frexp(nearest)[0]) == 0.5 and float(f"{nearest:.{_FLOAT32_DIGITS}g}") == number:
         return number
     fewest = (float(f"{nearest:.{digits}g}") for digits in range(2, _FLOAT32_DIGITS + 1))
     return next((short for short in fewest if struct.pack("f", short) == packed), number)
+
+
+def _without_last_digits(number: int, digits: int) -> float:
+    """A whole number rounded to a power of ten, halves away from zero."""
+    unit = 10**digits
+    return math.copysign((abs(number) + unit // 2) // unit * unit, number)
 
 
 def decimal_of(schema: Schema) -> Decimal:

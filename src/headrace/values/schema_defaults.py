@@ -26,9 +26,10 @@ def default_of(schema: Schema, value: Any) -> Any:
         if schema.optional:
             return None
         raise DataError(f"Invalid null value for required {schema.type.upper()} field")
-    if schema.type == "struct":
+    converted = _converted(schema, value)
+    if schema.type == "struct":  # its schema is not complete when Connect's builder looks at the default
         raise SchemaBuilderError("Invalid default value")
-    return _converted(schema, value)
+    return converted
 
 
 def _converted(schema: Schema, value: Any) -> Any:
@@ -135,10 +136,7 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
             raise DataError(
                 f"Invalid type for {name}, underlying representation should be numeric or bytes but was {_node(value)}"
             )
-        value = _bytes(value) if isinstance(value, str) else value
-        if isinstance(value, str) and (schema.scale_problem or not value):
-            raise DataError("Invalid bytes for Decimal field")
-        return value if isinstance(value, str) else _decimal_default(schema, value)
+        return _unscaled_default(schema, value) if isinstance(value, str) else _decimal_default(schema, value)
     if not is_number or isinstance(value, Decimal) or (schema.logical != TIMESTAMP and value != wrapped(value, 32)):
         kind = "integral" if schema.logical == TIMESTAMP else "integer"
         raise DataError(f"Invalid type for {name}, underlying representation should be {kind} but was {_node(value)}")
@@ -147,12 +145,26 @@ def _logical_default(schema: Schema, value: Any, is_number: bool) -> Any:
     return wrapped(value, 64)
 
 
+def _unscaled_default(schema: Schema, text: str) -> str:
+    """The bytes of an unscaled value, as few as it takes."""
+    try:
+        unscaled = base64.b64decode(_bytes(text))
+    except DataError:
+        unscaled = b""
+    if schema.scale_problem or not unscaled:
+        raise DataError("Invalid bytes for Decimal field")
+    return _base64_of(int.from_bytes(unscaled, signed=True))
+
+
 def _decimal_default(schema: Schema, number: int | Decimal) -> Any:
     """A number as the bytes of its unscaled value, which keep its digits; as the number if its scale is not the schema's."""
     sign, digits, exponent = Decimal(number).as_tuple()
     if schema.scale_problem or exponent != -schema.scale:
         return _with_floats(number)
-    unscaled = (-1 if sign else 1) * int("".join(map(str, digits)))
+    return _base64_of((-1 if sign else 1) * int("".join(map(str, digits))))
+
+
+def _base64_of(unscaled: int) -> str:
     length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(length, signed=True)).decode()
 

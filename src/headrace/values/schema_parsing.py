@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,7 @@ from headrace.values.java_integers import wrapped
 from headrace.values.schema import JSON_NAMES, TYPES, Schema, SchemaBuilderError, add_field
 from headrace.values.schema_defaults import default_of
 
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _FROM_JSON = {JSON_NAMES.get(t, t): t for t in TYPES}
 
 
@@ -19,7 +21,18 @@ def parse(text: str) -> Schema | None:
 
     Raises DataError, or SchemaBuilderError for a default that does not fit.
     """
-    return _schema(json.loads(text, parse_float=Decimal))
+    node = json.loads(text, parse_float=Decimal)
+    if _HALF_PAIR.search(text):
+        _refuse_half_pairs(node)
+    return _schema(node)
+
+
+def _refuse_half_pairs(node: Any) -> None:
+    """Raise DataError if a text has half of a surrogate pair: no query can hold it."""
+    try:
+        json.dumps(node, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise DataError("Incomplete surrogate pair in a string of the schema") from None
 
 
 def _schema(node: Any) -> Schema | None:
@@ -76,7 +89,6 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
 def _parameters(node: Any) -> dict[str, str] | None:
     if not isinstance(node, dict):
         return None
-    for name, value in node.items():
-        if not isinstance(value, str):
-            raise DataError(f"Schema parameter {name} must be a string")
+    if not all(isinstance(value, str) for value in node.values()):
+        raise DataError("Schema parameters must have string values.")
     return dict(node)

@@ -40,6 +40,13 @@ class TypedValue:
         """The Java class of the value in Connect, for messages."""
         return kinds.JAVA[self.kind]
 
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether its schema has the name of a logical type whose class Connect expects, but the value is of another class."""
+        if self.schema is None or self.schema.logical is None:
+            return False
+        return self.kind not in ("null", kinds.of_schema(self.schema))
+
     def is_null(self) -> Sql:
         """The condition that the value is null."""
         if self.kind == "null":

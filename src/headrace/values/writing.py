@@ -10,7 +10,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, DECIMAL, Schema, decimal_of, json_of
 from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, all_of, base64_text, call, case, concat, epoch_days, lit
+from headrace.values.sql import Sql, all_of, base64_text, call, case, concat, epoch_days, lit, negated
 from headrace.values.value import OpenStruct, TypedValue, Value, present
 
 
@@ -43,16 +43,13 @@ class JsonWriter:
             if typed.schema is not None and not typed.schema.optional:
                 self._required(when)
             return lit("null")
+        if typed.schema is not None and typed.is_misnamed:
+            return self._misnamed(typed, typed.schema, when)
         opened = typed.opened
         if opened is not None:
             return self.opened(opened, when)
         if typed.schema is None:
             return self._schemaless(typed, when)
-        if typed.schema.logical and typed.kind != kinds.of_schema(typed.schema):
-            name = (typed.schema.name or "").rpartition(".")[2]
-            expected = "BigDecimal" if name == "Decimal" else "Date"
-            self._context.fail(when, lit(f"Invalid type for {name}, expected {expected} but was class {typed.java}"))
-            return lit("null")
         text, schema = self.fragment(typed, typed.sql, when), typed.schema
         null = f"({typed.sql} IS NULL)"
         if schema.default is not None and self._replace:
@@ -60,6 +57,17 @@ class JsonWriter:
         if not schema.optional:
             self._required(all_of(when, null))
         return call("coalesce", text, lit("null"))
+
+    def _misnamed(self, typed: TypedValue, schema: Schema, when: Sql | None) -> Sql:
+        """Null, where Connect fails: it goes by the name of the schema, also for the default that it writes instead of null."""
+        present, name = negated(typed.is_null()), (schema.name or "").rpartition(".")[2]
+        has_default = schema.default is not None and self._replace
+        expected = "BigDecimal" if name == "Decimal" else "Date"
+        why = lit(f"Invalid type for {name}, expected {expected} but was class {typed.java}")
+        self._context.fail(when if has_default else all_of(when, present), why)
+        if not schema.optional:
+            self._required(all_of(when, negated(present)))
+        return lit("null")
 
     def _required(self, when: Sql | None) -> None:
         if self._requires:

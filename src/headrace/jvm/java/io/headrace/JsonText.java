@@ -51,11 +51,12 @@ public final class JsonText {
         return flat == null ? flat(hashed(json), delimiter, true) : flat;
     }
 
-    /** Null: two members have the same new name, and the text does not have them in the order of a HashMap. */
+    /** Null: two members have the same new name, or two objects, and the text does not have them in the order of a HashMap. */
     private static UTF8String flat(UTF8String json, UTF8String delimiter, boolean isHashed) throws IOException {
         byte[] source = json.getBytes();
         JsonParser parser = JsonRead.FACTORY.createParser(source);
         LinkedHashMap members = new LinkedHashMap();
+        HashSet objects = new HashSet();
         ArrayDeque prefixes = new ArrayDeque();
         String between = delimiter.toString();
         String prefix = "";
@@ -66,6 +67,9 @@ public final class JsonText {
             if (token == JsonToken.FIELD_NAME) {
                 name = prefix.isEmpty() ? parser.currentName() : prefix + between + parser.currentName();
             } else if (token == JsonToken.START_OBJECT) {
+                if (!isHashed && (!objects.add(name) || members.containsKey(name))) {
+                    return null;
+                }
                 prefixes.push(prefix);
                 prefix = name;
             } else if (token == JsonToken.END_OBJECT) {
@@ -78,7 +82,7 @@ public final class JsonText {
                 parser.skipChildren();
                 parser.finishToken();
                 int end = (int) parser.currentLocation().getByteOffset();
-                if (members.remove(name) != null && !isHashed) {
+                if ((members.remove(name) != null || objects.contains(name)) && !isHashed) {
                     return null;
                 }
                 members.put(name, new String(source, start, end - start, "UTF-8").trim());
