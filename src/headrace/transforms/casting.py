@@ -60,7 +60,6 @@ def json_member(context: CompileContext, reader: JsonReader, name: str, target: 
 def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
     """The value cast, with a schema: `optional` and the (cast) default are kept; name, version, doc and parameters are not."""
     assert typed.schema is not None
-    result = cast(context, when, typed, target)
     schema = Schema(target, typed.schema.optional)
     refusal = None if typed.schema.default is None else _refusal(kinds.of_schema(typed.schema), typed, target)
     if refusal is not None:  # Kafka casts the default before it looks at the value
@@ -73,6 +72,7 @@ def with_schema(context: CompileContext, when: Sql | None, typed: TypedValue, ta
             context.fail(
                 when, lit(message), cause=lit(f'java.lang.NumberFormatException: For input string: "{typed.schema.default}"')
             )
+    result = cast(context, when, typed, target)
     return TypedValue(target, result.sql if result.kind != "null" else _null(target), schema)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 
+class _Writer(JsonWriter):
+    no_type = "Flatten transformation was passed a value of type class {} which is not supported by Connect's data API"
+
+
 @key_and_value("org.apache.kafka.connect.transforms.Flatten")
 class Flatten(PartTransformation):
     """Flattens nested data: the name of each field is its path, joined by a delimiter. Arrays are not changed."""
@@ -43,7 +47,7 @@ class Flatten(PartTransformation):
         cases = [*nulls(value)]
         for when, typed, opened in members(context, value, "flattening", null_passes=True):
             if typed.schema is None:
-                text = JsonWriter(context, final=False).typed(typed, when)
+                text = _Writer(context, final=False).typed(typed, when)
                 cases.append(Case(when, TypedValue("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))]))))
                 continue
             assert opened.schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.errors import DataError
 from headrace.values import kinds
@@ -16,6 +16,9 @@ from headrace.values.value import OpenStruct, TypedValue, Value, present
 
 class JsonWriter:
     """Writes values as JSON; a value that cannot be written is a fault of the current step."""
+
+    no_type: ClassVar[str] = "Java class class {} does not have corresponding schema type."
+    """What is said of a value of a Java class that schemaless data cannot have."""
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class JsonWriter:
 
     def _schemaless(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind in ("date", "decimal"):
-            self._context.fail(when, lit(f"Java class class {typed.java} does not have corresponding schema type."))
+            self._context.fail(when, lit(self.no_type.format(typed.java)))
             return lit("null")
         return self.fragment(typed, typed.sql, when)
 

@@ -171,7 +171,7 @@ public final class JsonText {
             }
             return list;
         }
-        return value;
+        return value instanceof Double && ((Double) value).doubleValue() == 0 ? Double.valueOf(0) : value; // Kafka reads -0.0 as a BigDecimal
     }
 
     public static boolean isCharset(UTF8String name) {
