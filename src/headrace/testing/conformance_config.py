@@ -14,9 +14,9 @@ from headrace.config.prefixes import under
 from headrace.config.providers import Resolver
 from headrace.connect_config.enrich import chain_definition
 from headrace.connect_config.validation import validate
-from headrace.converters.base import load
+from headrace.converters.base import load, load_header
 from headrace.converters.string import StringConverterConfig, charset
-from headrace.errors import ConfigError, HeadraceError, NotFoundError
+from headrace.errors import HeadraceError, NotFoundError
 from headrace.plugins import Kind
 from headrace.runtime.worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.spark.session import session
@@ -65,7 +65,7 @@ def start(config: Mapping[str, str]) -> HeadraceError | None:
         chain_definition(config).parse(config)  # Kafka reads the whole configuration before it makes the converters
         for option, is_key in (("key.converter", True), ("value.converter", False)):
             _with_charset(load(config[option], under(config, f"{option}."), is_key))
-        _with_charset(_load_header_converter(config))
+        _with_charset(load_header(config.get("header.converter", SIMPLE_HEADER_CONVERTER), under(config, "header.converter.")))
         stages(config)
     except HeadraceError as error:
         return error
@@ -77,14 +77,6 @@ def _with_charset(converter: object) -> None:
     if isinstance(converter, StringConverterConfig) and converter.encoding.upper() != "UTF-8":
         session()
         charset(converter.encoding)
-
-
-def _load_header_converter(config: Mapping[str, str]) -> object:
-    name = config.get("header.converter", SIMPLE_HEADER_CONVERTER)
-    try:
-        return plugins.find(name, Kind.HEADER_CONVERTER)(under(config, "header.converter."))
-    except NotFoundError as error:
-        raise ConfigError.invalid("header.converter", name, f"Class {name} could not be found.") from error
 
 
 def _difference(expected: Mapping[str, Any] | None, error: HeadraceError | None) -> str | None:
