@@ -25,7 +25,7 @@ from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties
-from tests.support import QUICK_JVM, captured_logs, everything, without_skip
+from tests.support import INTERPRETED, QUICK_JVM, captured_logs, everything, without_skip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,9 +52,6 @@ if _xdist := os.environ.get("PYTEST_XDIST_WORKER"):
     # Each process of a run has ports of its own: one may have asked for a free one, and not listen on it yet.
     _processes = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     embedded_ports._PORTS = embedded_ports._PORTS[int(_xdist.removeprefix("gw")) :: _processes]
-
-
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -165,8 +162,8 @@ def spark() -> SparkSession:
 @pytest.fixture(scope="module")
 def interpreted(spark: SparkSession) -> Iterator[None]:
     """Without generated code, for modules with many small plans, each of which would compile its own; undone at their end."""
-    before = {key: spark.conf.get(key) for key in _INTERPRETED}
-    for key, value in _INTERPRETED.items():
+    before = {key: spark.conf.get(key) for key in INTERPRETED}
+    for key, value in INTERPRETED.items():
         spark.conf.set(key, value)
     yield
     for key, value in before.items():

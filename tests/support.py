@@ -28,6 +28,9 @@ Without that compiler 48 MB are reserved for code, which thousands of plans fill
 Garbage is collected without the threads and the bookkeeping of G1: 88 recorded cases took 33 s of processor time, not 34 to 38.
 """
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Settings of Spark without generated code, for many plans that run a few times each: to compile them is most of the work."""
+
 
 def quick_java() -> dict[str, str]:
     """The environment of a process whose Java machines are to be such."""

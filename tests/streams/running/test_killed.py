@@ -15,7 +15,7 @@ from tests.clusters import record
 from tests.streams.running import killed_operators
 from tests.streams.running.application import WAIT_S, process
 from tests.streams.running.conftest import feed
-from tests.support import seeds, wait_until
+from tests.support import INTERPRETED, everything, seeds, wait_until
 
 COUNT, KILLS = 120, max(seeds(1, 2))
 
@@ -46,7 +46,8 @@ def test_what_is_killed_at_random_moments_has_the_results_of_what_is_not(
     for topic in ("in", "rows", *killed_operators.RESULTS):
         destination.create(prefix + topic, 1)
     config = {"application.id": prefix, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000",
-              "headrace.max.batch.records": "10", "processing.guarantee": guarantee}  # fmt: skip
+              "headrace.max.batch.records": "10", "processing.guarantee": guarantee,
+              **({} if everything() else INTERPRETED)}  # fmt: skip
     destination.produce(prefix + "rows", [record(k.encode(), v.encode(), timestamp=t) for k, v, t in rows])
 
     def read(topic: str) -> list[tuple[str, str | None]]:
