@@ -134,6 +134,21 @@ def test_two_archives_of_one_name_are_refused(tmp_path: Path, jar: Path):
     assert list((tmp_path / "plugins").iterdir()) == []
 
 
+def test_two_archives_with_different_files_of_one_path_are_refused(tmp_path: Path):
+    first, same, other = (tmp_path / f"{name}.zip" for name in ("first", "same", "other"))
+    for archive in (first, same):
+        archive.write_bytes(zipped())
+    with zipfile.ZipFile(other, "w") as packed:
+        packed.writestr("plugin/one.jar", b"another")
+    add([str(first), str(same)], tmp_path / "plugins", "alike")
+    assert contents(tmp_path / "plugins" / "alike") == set(CONTENT.values())
+    with pytest.raises(
+        BadRequestError, match=r"first\.zip and other\.zip have different files plugin/one\.jar; nothing was added"
+    ):
+        add([str(first), str(other)], tmp_path / "plugins", "different")
+    assert [each.name for each in (tmp_path / "plugins").iterdir()] == ["alike"]
+
+
 def test_a_path_that_is_a_file_is_said(tmp_path: Path, jar: Path):
     path = tmp_path / "file"
     path.touch()

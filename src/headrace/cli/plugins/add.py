@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import gzip
 import hashlib
 import lzma
@@ -78,12 +79,29 @@ def _added(what: Sequence[str], path: Path, name: str | None, sha256: str | None
         target = path / (name or _ARCHIVES.sub("", archives[0].name))
         if target.exists():
             raise BadRequestError(f"{target} is there already; remove it first, or choose another --name.")
-        unpacked = Path(scratch, "plugin")
-        unpacked.mkdir()
-        for archive in archives:
-            _unpack(archive, unpacked)
-        unpacked.rename(target)
+        _together(archives, Path(scratch)).rename(target)
     return target
+
+
+def _together(archives: Sequence[Path], scratch: Path) -> Path:
+    """A directory with the content of all archives. Raises BadRequestError if two of them have different files of one path."""
+    plugin, origins = scratch / "plugin", dict[Path, str]()
+    plugin.mkdir()
+    for number, archive in enumerate(archives):
+        unpacked = scratch / f"unpacked-{number}"
+        unpacked.mkdir()
+        _unpack(archive, unpacked)
+        for file in sorted(each for each in unpacked.rglob("*") if each.is_file() or each.is_symlink()):
+            place = file.relative_to(unpacked)
+            if place in origins and not filecmp.cmp(file, plugin / place, shallow=False):
+                raise BadRequestError(
+                    f"{origins[place]} and {archive.name} have different files {place}; nothing was added. "
+                    "Add them one by one, as plugins of their own."
+                )
+            origins.setdefault(place, archive.name)
+            (plugin / place).parent.mkdir(parents=True, exist_ok=True)
+            file.replace(plugin / place)
+    return plugin
 
 
 def _archive(text: str, scratch: Path, report: Callable[[str], None]) -> Path:
