@@ -38,7 +38,7 @@ class Plan:
     timeout_s: float = 300
 
 
-FULL = Plan(records=1_000_000, memory_warm_up=3, memory_rounds=3, worker_warm_up=2, worker_rounds=2)
+FULL = Plan(records=1_000_000, memory_warm_up=3, memory_rounds=3, worker_warm_up=4, worker_rounds=2)
 QUICK = Plan(records=50_000, memory_warm_up=2, memory_rounds=2, worker_warm_up=1, worker_rounds=1)
 
 
