@@ -23,7 +23,6 @@ from headrace.kafka.group_transactions import GroupMetadata
 
 log = structlog.get_logger(__name__)
 
-OWN_TOPIC = "offsets.storage.topic"
 # How long a store may take to start: a crashed source task may leave a transaction with offsets open for a minute
 # (`transaction.timeout.ms`); brokers check for such transactions every ten seconds.
 START_S = 100.0

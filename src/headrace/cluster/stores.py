@@ -10,12 +10,13 @@ import structlog
 
 from headrace.background import side_by_side
 from headrace.cluster.config_store import ConfigStore
-from headrace.cluster.connector_offset_topic import OWN_TOPIC, START_S, OffsetStores, OwnTopic
+from headrace.cluster.connector_offset_topic import START_S, OffsetStores, OwnTopic
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.status_store import StatusStore
 from headrace.cluster.worker_topics import config_topic, offset_topic, status_topic
+from headrace.connect_config.rules import OFFSETS_TOPIC
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
@@ -175,7 +176,7 @@ def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
 
 def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupTransactions) -> OwnTopic | None:
     """The connector's own offset topic, if it has one, on the cluster that the connector writes to."""
-    name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
+    name = str(connector.get(OFFSETS_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
     producer = client_settings(client_id, "producer", connector, worker)
     internal = worker.internal_client_props()
@@ -188,7 +189,7 @@ def _connector_topic(connector: Props, worker: DistributedConfig, writes: GroupT
 
     def make() -> KafkaOffsetStore:
         admin = Admin(admin_client)
-        topic = replace(offset_topic(worker), name=name, setting=OWN_TOPIC)
+        topic = replace(offset_topic(worker), name=name, setting=OFFSETS_TOPIC)
         ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
         writing = {**producer, "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**consumer, "isolation.level": "read_committed", "group.id": worker.group_id}

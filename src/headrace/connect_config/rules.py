@@ -17,6 +17,7 @@ Values = dict[str, ConfigValue]
 Props = Mapping[str, Any]
 
 TOPICS, TOPICS_REGEX, DLQ = "topics", "topics.regex", "errors.deadletterqueue.topic.name"
+OFFSETS_TOPIC = "offsets.storage.topic"
 GROUP_OVERRIDE = "consumer.override.group.id"
 _UNKNOWN_SUPPORT = (
     "The connector does not implement the API required for preflight validation of exactly-once source support. Please "

@@ -31,7 +31,7 @@ from headrace.kafka.client_settings import OVERRIDE_PREFIXES
 from headrace.plugins import Kind
 
 Props = Mapping[str, Any]
-CLASS, OFFSETS_TOPIC = "connector.class", "offsets.storage.topic"
+CLASS = "connector.class"
 _REFUSED: WeakKeyDictionary[WorkerSettings, set[str]] = WeakKeyDictionary()
 """Worker → the names of classes that are no connectors there and were asked for."""
 _MOST_REFUSED = 1000
@@ -284,8 +284,9 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
 
 def _keeps_own_offsets(props: Props, worker: WorkerSettings) -> bool:
     """Whether a source connector reads and creates the topic of its offsets by clients of its own."""
-    is_alone = worker.worker_group is None  # and has its offsets in a file
-    return not is_alone and (worker.exactly_once_enabled or bool(str(props.get(OFFSETS_TOPIC) or "").strip()))
+    if worker.worker_group is None:  # it is alone, and has its offsets in a file
+        return False
+    return worker.exactly_once_enabled or bool(str(props.get(rules.OFFSETS_TOPIC) or "").strip())
 
 
 def _converters(worker: WorkerSettings) -> dict[str, str]:
