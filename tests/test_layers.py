@@ -110,10 +110,7 @@ def test_a_stage_of_a_chain_is_complete_when_it_is_constructed() -> None:
     assert later == []
 
 
-DSL = frozenset({
-    "aggregation", "branched", "cogrouped", "foreign_key", "grouped_stream", "grouped_table", "stream", "stream_join", "table",
-    "table_join",
-})  # fmt: skip
+DSL = frozenset({"cogrouped", "grouped_stream", "grouped_table", "stream", "table"})
 """The classes of Kafka Streams' DSL return each other (docs/decisions/0028-size-and-places.md)."""
 
 

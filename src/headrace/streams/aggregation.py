@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from headrace.errors import ArgumentError
-from headrace.streams import table
-from headrace.streams.flow import StreamFlow, repartition
+from headrace.streams.flow import StreamFlow, TableFlow, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Reduce, StreamAggregate
@@ -49,7 +48,7 @@ def aggregate(
     options: tuple[Named | None, Materialized | None],
     windows: Windows | SessionWindows | None = None,
     emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
-) -> table.KTable:
+) -> TableFlow:
     """A table of one aggregate per key, or per key and window. options: of the operator. Raises ArgumentError."""
     named, materialized = options
     graph, grouped = grouping.flow.graph, grouping.grouped
@@ -70,7 +69,7 @@ def aggregate(
     node.grace_ms = grace_ms(windows)
     key_serde = windowed_serde(materialized.key_serde, windows)
     result = flow.to(node, key_serde=key_serde, value_serde=materialized.value_serde)
-    return table.KTable(result, StoredView(store.name), internal.queryable_name)
+    return TableFlow(result, StoredView(store.name), internal.queryable_name)
 
 
 def _skip_number(graph: Graph, windows: Windows | SessionWindows | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.errors import ArgumentError, TopologyError
 from headrace.streams.config import TopologyConfig
-from headrace.streams.flow import SOURCE, StreamFlow
+from headrace.streams.flow import SOURCE, StreamFlow, TableFlow
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph
 from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
@@ -57,7 +57,7 @@ class StreamsBuilder:
         node.versioned = internal.materialized.versioned
         self._graph.add(self._graph.root, node)
         flow = StreamFlow(self._graph, name, node, frozenset({source}), consumed.key_serde, consumed.value_serde)
-        return KTable(flow, view, internal.queryable_name)
+        return KTable(TableFlow(flow, view, internal.queryable_name))
 
     def global_table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> GlobalKTable:
         """The latest value per key of a topic, complete in every instance. Raises TopologyError for a versioned store."""

@@ -8,7 +8,7 @@ from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.aggregation import Grouping, grace_ms, single_store, windowed_serde, windowed_store
 from headrace.streams.arguments import check_function
-from headrace.streams.flow import StreamFlow, copartitioned, repartition
+from headrace.streams.flow import StreamFlow, TableFlow, copartitioned, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.operations import CogroupMerge, Fold, Function, StreamAggregate
@@ -74,7 +74,7 @@ class CogroupedKStream:
         graph.add(nodes, merge)
         key_serde = windowed_serde(internal.key_serde, self._windows)
         flow = StreamFlow(graph, merge.name, merge, frozenset({merge.name}), key_serde, internal.value_serde)
-        return table.KTable(flow, StoredView(store.name), internal.queryable_name)
+        return table.KTable(TableFlow(flow, StoredView(store.name), internal.queryable_name))
 
     def _repartition(self, graph: Graph, internal: MaterializedInternal) -> None:
         for group in self._groups:

@@ -1,4 +1,7 @@
-"""Shared by streams, tables and groups: their position in the graph, and repartition topics."""
+"""Shared by streams, tables and groups: their position in the graph, and repartition topics.
+
+Modules that add operators for them take and return these values; the classes of the DSL wrap what they return.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass, replace
 from headrace.streams.graph import Graph, GraphNode
 from headrace.streams.serdes import Serde
 from headrace.streams.sources import Repartition
+from headrace.streams.views import View
 
 SOURCE, SINK, FILTER = "KSTREAM-SOURCE-", "KSTREAM-SINK-", "KSTREAM-FILTER-"
 REPARTITION_SUFFIX = "-repartition"
@@ -31,6 +35,16 @@ class StreamFlow:
         """Add an operator behind this one; returns its flow. `changes`: fields that differ."""
         self.graph.add(self.node, node)
         return replace(self, name=node.name, node=node, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class TableFlow:
+    """The operator that the changes of a table come from, and where its rows are looked up."""
+
+    flow: StreamFlow
+    view: View
+    queryable_store_name: str | None
+    """None if the table has no store that can be queried by name."""
 
 
 def copartitioned(flows: Iterable[StreamFlow]) -> frozenset[str]:

@@ -5,10 +5,9 @@ back through another.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.streams import table
-from headrace.streams.flow import StreamFlow
+from headrace.streams.flow import StreamFlow, TableFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.nodes import RepartitionTopic
@@ -27,9 +26,6 @@ from headrace.streams.serdes import Serde
 from headrace.streams.sources import StreamSink, StreamSource
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.views import SourceView
-
-if TYPE_CHECKING:
-    from headrace.streams.table import KTable
 
 _FK = "KTABLE-FK-JOIN-"
 _REGISTRATION, _RESPONSE = _FK + "SUBSCRIPTION-REGISTRATION-", _FK + "SUBSCRIPTION-RESPONSE-"
@@ -67,7 +63,9 @@ class _Names:
         return source
 
 
-def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function, Function], options: list[Any]) -> KTable:
+def join(
+    kind: JoinKind, left: TableFlow, right: TableFlow, functions: tuple[Function, Function], options: list[Any]
+) -> TableFlow:
     """Each row with the row of the other table whose key it has. functions: the extractor of that key, and the joiner."""
     extractor, joiner = functions
     joined: TableJoined = options[0] or TableJoined()
@@ -99,7 +97,7 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     return _result(names, flow, options[1] or Materialized())
 
 
-def _subscription_joins(names: _Names, right: KTable, registrations: StreamSource) -> list[GraphNode]:
+def _subscription_joins(names: _Names, right: TableFlow, registrations: StreamSource) -> list[GraphNode]:
     """The operators that send responses: to new subscriptions, and for changes of the other table."""
     graph = names.graph
     store_name = names.graph.names.suffixed_or_generated(names.name, "-subscription-store", _STORE + "STATE-STORE-")
@@ -115,7 +113,7 @@ def _subscription_joins(names: _Names, right: KTable, registrations: StreamSourc
     return [lookup, change]
 
 
-def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> KTable:
+def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> TableFlow:
     name = names.of("-result", _OUTPUT)
     internal = materialized_internal(materialized, names.graph, _OUTPUT)
     key_serde = internal.key_serde or flow.key_serde
@@ -123,4 +121,4 @@ def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> KTab
     view = SourceView(store, internal.queryable_name is not None)
     node = Operator(name, TableSource(store.name), view.state_stores)
     node.versioned = internal.materialized.versioned
-    return table.KTable(flow.to(node, value_serde=internal.value_serde), view, store.name)
+    return TableFlow(flow.to(node, value_serde=internal.value_serde), view, store.name)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from headrace.errors import ArgumentError
-from headrace.streams import cogrouped
+from headrace.streams import cogrouped, table
 from headrace.streams.aggregation import Grouping, aggregate
 from headrace.streams.arguments import check_function, choice
 from headrace.streams.flow import StreamFlow
@@ -13,9 +13,6 @@ from headrace.streams.materialized import Materialized
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Function, Reduce
 from headrace.streams.options import Grouped, Named, take
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
-
-if TYPE_CHECKING:
-    from headrace.streams.table import KTable
 
 Options = Named | Materialized
 
@@ -26,17 +23,17 @@ class KGroupedStream:
     def __init__(self, flow: StreamFlow, grouped: Grouped, repartition_required: bool) -> None:
         self.grouping = Grouping(flow, grouped, repartition_required)
 
-    def count(self, *options: Options, **keywords: Options) -> KTable:
+    def count(self, *options: Options, **keywords: Options) -> table.KTable:
         """The number of records of each key."""
-        return aggregate(self.grouping, Count(), _named_and_materialized(options, keywords))
+        return self._aggregate(Count(), options, keywords)
 
-    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
+    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per key, reduced two at a time, starting with the first one."""
-        return aggregate(self.grouping, Reduce(reducer), _named_and_materialized(options, keywords))
+        return self._aggregate(Reduce(reducer), options, keywords)
 
-    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
+    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per key, beginning with the initializer's; the aggregator takes key, value and aggregate."""
-        return aggregate(self.grouping, Fold(initializer, aggregator), _named_and_materialized(options, keywords))
+        return self._aggregate(Fold(initializer, aggregator), options, keywords)
 
     def cogroup(self, aggregator: Function) -> cogrouped.CogroupedKStream:
         """Begin an aggregation of several groups into one."""
@@ -55,6 +52,9 @@ class KGroupedStream:
             raise ArgumentError(f"windowed_by takes {kinds}, not {windows!r}.")
         return TimeWindowedKStream(self.grouping, windows)
 
+    def _aggregate(self, aggregation: Aggregation, options: tuple[Options, ...], keywords: dict[str, Options]) -> table.KTable:
+        return table.KTable(aggregate(self.grouping, aggregation, _named_and_materialized(options, keywords)))
+
 
 Kind = TypeVar("Kind", bound="Windows | SessionWindows")
 
@@ -65,22 +65,24 @@ class _WindowedStream(Generic[Kind]):
     def __init__(self, grouping: Grouping, windows: Kind, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
         self._grouping, self._windows, self._emit = grouping, windows, emit
 
-    def count(self, *options: Options, **keywords: Options) -> KTable:
+    def count(self, *options: Options, **keywords: Options) -> table.KTable:
         """The number of records of each key in each window, or of each session."""
         return self._aggregate(Count(), options, keywords)
 
-    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
+    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per key and window, or per session, reduced two at a time."""
         return self._aggregate(Reduce(reducer), options, keywords)
 
-    def _aggregate(self, aggregation: Aggregation, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
-        return aggregate(self._grouping, aggregation, _named_and_materialized(options, keywords), self._windows, self._emit)
+    def _aggregate(self, aggregation: Aggregation, options: tuple[Options, ...], keywords: dict[str, Options]) -> table.KTable:
+        return table.KTable(
+            aggregate(self._grouping, aggregation, _named_and_materialized(options, keywords), self._windows, self._emit)
+        )
 
 
 class TimeWindowedKStream(_WindowedStream[Windows]):
     """A stream grouped by key and window."""
 
-    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
+    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per key and window, beginning with the initializer's."""
         return self._aggregate(Fold(initializer, aggregator), options, keywords)
 
@@ -97,7 +99,7 @@ class SessionWindowedKStream(_WindowedStream[SessionWindows]):
 
     def aggregate(
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
-    ) -> KTable:
+    ) -> table.KTable:
         """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
         check_function(session_merger, "session_merger")
         return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headrace.streams import table
 from headrace.streams.arguments import check_function
-from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow
+from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow, TableFlow
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import Aggregation, Count, Fold, Function, Reduce, TableAggregate
@@ -68,4 +68,4 @@ class KGroupedTable:
         node.versioned = materialized.versioned
         flow = replace(self._flow, name=source, node=self._topic, sources=frozenset({source}))
         result = flow.to(node, key_serde=materialized.key_serde, value_serde=materialized.value_serde)
-        return table.KTable(result, StoredView(store.name), internal.queryable_name)
+        return table.KTable(TableFlow(result, StoredView(store.name), internal.queryable_name))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from headrace.errors import ArgumentError
 from headrace.streams import branched, global_table, grouped_stream, stream_join, table
-from headrace.streams.flow import FILTER, SINK, StreamFlow, copartitioned, repartition
+from headrace.streams.flow import FILTER, SINK, StreamFlow, TableFlow, repartition
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import FilterOperation as FilterOperation
@@ -32,7 +32,8 @@ from headrace.streams.operations import (
     TableSource,
     UserProcessor,
 )
-from headrace.streams.options import Grouped, Joined, Named, Printed, Produced, Repartitioned, StreamJoined, take
+from headrace.streams.options import Grouped, Joined, Named, Printed, Produced, Repartitioned, StreamJoined, take, take_one
+from headrace.streams.serdes import Serde
 from headrace.streams.sources import Repartition, StreamSink
 from headrace.streams.topology import own_stores
 from headrace.streams.views import SourceView
@@ -100,10 +101,11 @@ class KStream:
         name = self.flow.graph.names.name_or_generated(printed.name, "KSTREAM-PRINTER-")
         self.flow.to(Operator(name, Print(printed, printed.label if printed.label is not None else self.flow.name)))
 
-    def split(self, *options: Named, **keywords: Named) -> BranchedKStream:
+    def split(self, *options: Named, **keywords: Named) -> BranchedKStream[KStream]:
         """Split into branches; each record goes to the first one whose predicate is true."""
         (named,) = take(options, keywords, Named)
-        return branched.BranchedKStream(self, named.name if named else None)
+        name = named.name if named else None
+        return branched.BranchedKStream(self.flow, name, lambda flow: KStream(flow, self.repartition_required))
 
     def merge(self, other_stream: KStream, *options: Named, **keywords: Named) -> KStream:
         """The records of both streams, without an order between them. Raises ArgumentError for what is no KStream."""
@@ -158,7 +160,7 @@ class KStream:
         view = SourceView(internal.store(), internal.queryable_name is not None)
         node = Operator(name, TableSource(internal.store_name), view.state_stores)
         node.versioned = internal.materialized.versioned
-        return table.KTable(flow.to(node, **serdes), view, internal.queryable_name)
+        return table.KTable(TableFlow(flow.to(node, **serdes), view, internal.queryable_name))
 
     def group_by_key(self, *options: Grouped, **keywords: Grouped) -> KGroupedStream:
         """Group records by their key."""
@@ -198,7 +200,7 @@ class KStream:
         """Like `join`, and the records of both streams that have no partner."""
         if not isinstance(other, KStream):
             raise ArgumentError(f"A KStream has an outer join with a KStream, not with {other!r}.")
-        return stream_join.join(JoinKind.OUTER, self, other, joiner, windows, stream_joined)
+        return self._join_stream(JoinKind.OUTER, other, joiner, windows, stream_joined)
 
     def process(self, supplier: Any, *options: Named | str, **keywords: Named) -> KStream:
         """Apply a user processor, with the names of stores that it uses; it may change the key."""
@@ -209,31 +211,43 @@ class KStream:
         flow = self._process("KSTREAM-PROCESSVALUES-", UserProcessor(supplier, keeps_key=True), options, keywords)
         return KStream(replace(flow, key_serde=self.flow.key_serde), self.repartition_required)
 
-    def repartitioned_for_join(self, grouped: Grouped, prefix: str, named: bool) -> KStream:
-        """This stream behind a repartition topic, for a join; reuses that of an earlier join with the same generated name."""
-        topic = repartition(self.flow.graph, prefix, named)
-        topic.key_serde = grouped.key_serde or self.flow.key_serde
-        topic.value_serde = grouped.value_serde or self.flow.value_serde
-        if self._repartitioned is None or prefix != self.flow.name:
-            self._repartitioned = topic
-            self.flow.graph.add(self.flow.node, topic)
-        flow = StreamFlow(
-            self.flow.graph, topic.name, self._repartitioned, frozenset({topic.name}), topic.key_serde, topic.value_serde
-        )
-        return KStream(flow)
-
-    def copartitioned_with(self, other: StreamFlow) -> frozenset[str]:
-        """Register the sources of both as co-partitioned; returns them."""
-        return copartitioned([self.flow, other])
-
     def _join(self, kind: JoinKind, other: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KStream:
         if isinstance(other, KStream):
-            return stream_join.join(kind, self, other, *arguments, **keywords)
+            return self._join_stream(kind, other, *arguments, **keywords)
         if isinstance(other, table.KTable):
-            return stream_join.join_table(kind, self, other, *arguments, **keywords)
+            return self._join_table(kind, other, *arguments, **keywords)
         if isinstance(other, global_table.GlobalKTable):
-            return stream_join.join_global(kind, self, other, *arguments, **keywords)
+            flow = stream_join.join_global(kind, self.flow, other, *arguments, **keywords)
+            return KStream(flow, self.repartition_required)
         raise ArgumentError(f"A KStream joins a KStream, a KTable or a GlobalKTable, not {other!r}.")
+
+    def _join_stream(
+        self, kind: JoinKind, other: KStream, joiner: Function, windows: JoinWindows, stream_joined: StreamJoined | None = None
+    ) -> KStream:
+        if not isinstance(windows, JoinWindows):
+            raise ArgumentError(f"`windows` is {windows!r}, but should be JoinWindows.")
+        joined: StreamJoined = take_one(stream_joined, StreamJoined) or StreamJoined()
+        left_topic, right_topic = (None, None) if joined.name is None else (f"{joined.name}-left", f"{joined.name}-right")
+        left = self._flow_for_join(left_topic, joined.key_serde, joined.value_serde)
+        right = other._flow_for_join(right_topic, joined.key_serde, joined.other_value_serde)
+        return KStream(stream_join.join(kind, left, right, joiner, windows, joined))
+
+    def _join_table(self, kind: JoinKind, other: KTable, joiner: Function, joined: Joined | None = None) -> KStream:
+        options: Joined = take_one(joined, Joined) or Joined()
+        left = self._flow_for_join(options.name, options.key_serde, options.value_serde)
+        return KStream(stream_join.join_table(kind, left, other.table, joiner, options))
+
+    def _flow_for_join(self, topic_name: str | None, key_serde: Serde | None, value_serde: Serde | None) -> StreamFlow:
+        """Behind a repartition topic if the key has changed; without a name for it, behind that of an earlier join."""
+        if not self.repartition_required:
+            return self.flow
+        topic = repartition(self.flow.graph, self.flow.name if topic_name is None else topic_name, topic_name is not None)
+        topic.key_serde, topic.value_serde = key_serde or self.flow.key_serde, value_serde or self.flow.value_serde
+        if self._repartitioned is None or topic_name not in (None, self.flow.name):
+            self._repartitioned = topic
+            self.flow.graph.add(self.flow.node, topic)
+        sources = frozenset({topic.name})
+        return StreamFlow(self.flow.graph, topic.name, self._repartitioned, sources, topic.key_serde, topic.value_serde)
 
     def _name(self, named: Named | None, prefix: str) -> str:
         return self.flow.graph.names.name_or_generated(named.name if named else None, prefix)

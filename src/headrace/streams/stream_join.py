@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError, StreamsError
-from headrace.streams import stream
-from headrace.streams.flow import StreamFlow
+from headrace.streams.flow import StreamFlow, TableFlow, copartitioned
+from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.operations import (
     Function,
@@ -20,15 +19,10 @@ from headrace.streams.operations import (
     StreamJoin,
     StreamTableJoin,
 )
-from headrace.streams.options import Grouped, Joined, Named, StreamJoined, take_one
+from headrace.streams.options import Joined, Named, StreamJoined, take_one
 from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
 from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows
-
-if TYPE_CHECKING:
-    from headrace.streams.global_table import GlobalKTable
-    from headrace.streams.stream import KStream
-    from headrace.streams.table import KTable
 
 WINDOWED = "KSTREAM-WINDOWED-"
 _LEFT_JOIN, _JOIN, _MERGE = "KSTREAM-LEFTJOIN-", "KSTREAM-JOIN-", "KSTREAM-MERGE-"
@@ -107,25 +101,14 @@ class StreamTableJoinNode(Operator):
 
 
 def join(
-    kind: JoinKind, left: KStream, right: KStream, joiner: Function, windows: JoinWindows,
-    stream_joined: StreamJoined | None = None,
-) -> KStream:  # fmt: skip
-    """Two streams in a window, each behind a repartition topic if its key has changed. Raises StreamsError."""
-    if not isinstance(windows, JoinWindows):
-        raise ArgumentError(f"`windows` is {windows!r}, but should be JoinWindows.")
-    joined: StreamJoined = take_one(stream_joined, StreamJoined) or StreamJoined()
-    name = joined.name
-    if left.repartition_required:
-        prefix = left.flow.name if name is None else f"{name}-left"
-        left = left.repartitioned_for_join(Grouped(None, joined.key_serde, joined.value_serde), prefix, name is not None)
-    if right.repartition_required:
-        prefix = right.flow.name if name is None else f"{name}-right"
-        right = right.repartitioned_for_join(Grouped(None, joined.key_serde, joined.other_value_serde), prefix, name is not None)
-    sources = left.copartitioned_with(right.flow)
-    graph = left.flow.graph
-    names = _names(graph, name, kind)
+    kind: JoinKind, left: StreamFlow, right: StreamFlow, joiner: Function, windows: JoinWindows, joined: StreamJoined
+) -> StreamFlow:
+    """Two streams in a window. Raises StreamsError."""
+    sources = copartitioned([left, right])
+    graph = left.graph
+    names = _names(graph, joined.name, kind)
     stores = _stores(graph, names, joined, windows, kind)
-    sides = (left.flow, names.this_windowed, stores.this), (right.flow, names.other_windowed, stores.other)
+    sides = (left, names.this_windowed, stores.this), (right, names.other_windowed, stores.other)
     for flow, windowed, store in sides:
         flow.to(Operator(windowed, JoinBuffer(store.name, windows), _single_store(store)))
     shared = stores.shared.name if stores.shared else None
@@ -135,8 +118,8 @@ def join(
         StreamJoin(kind, joiner, windows, stores.this.name, shared),
         stores,
     )
-    graph.add([left.flow.node, right.flow.node], node)
-    return stream.KStream(StreamFlow(graph, node.name, node, sources, joined.key_serde, None))
+    graph.add([left.node, right.node], node)
+    return StreamFlow(graph, node.name, node, sources, joined.key_serde, None)
 
 
 def _single_store(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
@@ -232,25 +215,19 @@ def _outer_join_store(names: JoinNames, joined: StreamJoined, kind: JoinKind) ->
     )
 
 
-def join_table(kind: JoinKind, left: KStream, right: KTable, joiner: Function, joined: Joined | None = None) -> KStream:
-    """A stream with a table, behind a repartition topic if its key has changed. Raises ArgumentError."""
-    options: Joined = take_one(joined, Joined) or Joined()
-    if left.repartition_required:
-        prefix = left.flow.name if options.name is None else options.name
-        grouped = Grouped(None, options.key_serde, options.value_serde)
-        left = left.repartitioned_for_join(grouped, prefix, options.name is not None)
-    sources = left.copartitioned_with(right.flow)
-    graph = left.flow.graph
-    name = graph.names.name_or_generated(options.name, _JOIN if kind is JoinKind.INNER else _LEFT_JOIN)
-    buffer = _grace_buffer(graph, name, options, right) if options.grace_ms is not None else None
-    operation = StreamTableJoin(kind, joiner, right.flow.name, options.grace_ms, buffer.name if buffer else None)
+def join_table(kind: JoinKind, left: StreamFlow, right: TableFlow, joiner: Function, joined: Joined) -> StreamFlow:
+    """A stream with a table. Raises ArgumentError."""
+    sources = copartitioned([left, right.flow])
+    graph = left.graph
+    name = graph.names.name_or_generated(joined.name, _JOIN if kind is JoinKind.INNER else _LEFT_JOIN)
+    buffer = _grace_buffer(graph, name, joined, right) if joined.grace_ms is not None else None
+    operation = StreamTableJoin(kind, joiner, right.flow.name, joined.grace_ms, buffer.name if buffer else None)
     node = StreamTableJoinNode(name, operation, _single_store(buffer) if buffer else None, right.view.stores())
     node.keeps_null_keys = kind is JoinKind.LEFT
-    key_serde = options.key_serde or left.flow.key_serde
-    return stream.KStream(left.flow.to(node, sources=sources, key_serde=key_serde, value_serde=None))
+    return left.to(node, sources=sources, key_serde=joined.key_serde or left.key_serde, value_serde=None)
 
 
-def _grace_buffer(graph: Graph, name: str, joined: Joined, right: KTable) -> StateStore:
+def _grace_buffer(graph: Graph, name: str, joined: Joined, right: TableFlow) -> StateStore:
     if right.flow.node.versioned is False:
         raise ArgumentError("KTable must be versioned to use a grace period in a stream table join.")
     store = StateStore(name=f"{name}-Buffer", kind=StoreKind.BUFFER, key_serde=joined.key_serde, value_serde=joined.value_serde)
@@ -260,11 +237,11 @@ def _grace_buffer(graph: Graph, name: str, joined: Joined, right: KTable) -> Sta
 
 
 def join_global(
-    kind: JoinKind, left: KStream, right: GlobalKTable, key_selector: Function, joiner: Function, named: Named | None = None
-) -> KStream:
+    kind: JoinKind, left: StreamFlow, right: GlobalKTable, key_selector: Function, joiner: Function, named: Named | None = None
+) -> StreamFlow:
     """A stream with a global table, by a derived key; no repartition topic. Raises ArgumentError."""
     take_one(named, Named)
-    name = left.flow.graph.names.name_or_generated(named.name if named else None, _LEFT_JOIN)
+    name = left.graph.names.name_or_generated(named.name if named else None, _LEFT_JOIN)
     node = Operator(name, GlobalTableJoin(kind, joiner, key_selector, right.store))
     node.keeps_null_keys = kind is JoinKind.LEFT
-    return stream.KStream(left.flow.to(node, value_serde=None), left.repartition_required)
+    return left.to(node, value_serde=None)

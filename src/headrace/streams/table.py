@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from headrace.errors import ArgumentError, TopologyError
 from headrace.streams import foreign_key, grouped_table, stream, table_join
-from headrace.streams.flow import StreamFlow
+from headrace.streams.flow import TableFlow
 from headrace.streams.graph import GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal
 from headrace.streams.operations import (
@@ -25,7 +25,7 @@ from headrace.streams.operations import (
 from headrace.streams.options import Grouped, Named, TableJoined, take
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.suppressed import Suppressed
-from headrace.streams.views import DerivedView, SuppressedView, View
+from headrace.streams.views import DerivedView, SuppressedView
 
 Options = Named | Materialized
 _FILTER, _MAP, _TRANSFORM = "KTABLE-FILTER-", "KTABLE-MAPVALUES-", "KTABLE-TRANSFORMVALUES-"
@@ -33,11 +33,11 @@ _SUPPRESS = "KTABLE-SUPPRESS-"
 
 
 class KTable:
-    """The latest value per key. `view`: where it is looked up; `queryable_store_name`: None if it has no named store."""
+    """The latest value per key. `queryable_store_name`: None if it has no named store."""
 
-    def __init__(self, flow: StreamFlow, view: View, queryable_store_name: str | None) -> None:
-        self.flow, self.view = flow, view
-        self.queryable_store_name = queryable_store_name
+    def __init__(self, table: TableFlow) -> None:
+        self.table = table
+        self.flow, self.view, self.queryable_store_name = table.flow, table.view, table.queryable_store_name
 
     def filter(self, predicate: Function, *options: Options, **keywords: Options) -> KTable:
         """The rows for which the predicate of key and value is true; others are deleted downstream."""
@@ -103,7 +103,7 @@ class KTable:
         )
         buffer = SuppressNode(name, Suppress(suppressed, wait_ms, store_name), lambda: (store,))
         sources = frozenset({self.flow.name})
-        return KTable(self.flow.to(buffer, sources=sources), SuppressedView(self.view, store_name), None)
+        return KTable(TableFlow(self.flow.to(buffer, sources=sources), SuppressedView(self.view, store_name), None))
 
     def group_by(self, selector: Function, *options: Grouped, **keywords: Grouped) -> grouped_table.KGroupedTable:
         """Rows with a new key and value, to be aggregated by that key."""
@@ -137,10 +137,12 @@ class KTable:
 
     def outer_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable:
         """Like `join`, and the rows of both tables that have no partner."""
-        return table_join.join(JoinKind.OUTER, self, _table(other), joiner, take(options, keywords, Named, Materialized))
+        return KTable(
+            table_join.join(JoinKind.OUTER, self.table, _table(other), joiner, take(options, keywords, Named, Materialized))
+        )
 
     def _join(self, kind: JoinKind, other: KTable, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> KTable:
-        other = _table(other)
+        other_table = _table(other)
         functions = [function for function in arguments if not isinstance(function, Named | Materialized | TableJoined)]
         functions += [keywords.pop(name) for name in ("foreign_key_extractor", "joiner") if name in keywords]
         options = tuple(option for option in arguments if isinstance(option, Named | Materialized | TableJoined))
@@ -148,8 +150,9 @@ class KTable:
             raise ArgumentError("A KTable's join takes a joiner, and before it the foreign key's extractor if there is one.")
         if len(functions) == 2:
             join_options = take(options, keywords, TableJoined, Materialized)
-            return foreign_key.join(kind, self, other, (functions[0], functions[1]), join_options)
-        return table_join.join(kind, self, other, functions[0], take(options, keywords, Named, Materialized))
+            return KTable(foreign_key.join(kind, self.table, other_table, (functions[0], functions[1]), join_options))
+        options_of_join = take(options, keywords, Named, Materialized)
+        return KTable(table_join.join(kind, self.table, other_table, functions[0], options_of_join))
 
     def _filter(self, predicate: Function, negate: bool, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
         named, materialized = take(options, keywords, Named, Materialized)
@@ -184,7 +187,7 @@ class KTable:
         queryable = internal.queryable_name if internal else None
         key_serde = (internal.key_serde if internal else None) or self.flow.key_serde
         flow = self.flow.to(node, key_serde=key_serde, value_serde=value_serde)
-        return KTable(flow, DerivedView(self.view, queryable), queryable)
+        return KTable(TableFlow(flow, DerivedView(self.view, queryable), queryable))
 
 
 class SuppressNode(Operator):
@@ -203,10 +206,10 @@ def window_grace_ms(node: GraphNode, chain: str = "") -> int:
     return max(window_grace_ms(parent, chain) for parent in node.parents)
 
 
-def _table(other: object) -> KTable:
+def _table(other: object) -> TableFlow:
     if not isinstance(other, KTable):
         raise ArgumentError(f"A KTable joins a KTable, not {other!r}.")
-    return other
+    return other.table
 
 
 def _named_only(materialized: Materialized | None) -> MaterializedInternal | None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.errors import ArgumentError
-from headrace.streams import table
-from headrace.streams.flow import StreamFlow, copartitioned
+from headrace.streams.flow import StreamFlow, TableFlow, copartitioned
 from headrace.streams.graph import GraphNode
 from headrace.streams.materialized import materialized_internal
 from headrace.streams.operations import Function, JoinKind, TableJoin, TableJoinMerge
 from headrace.streams.stores import StateStore
 from headrace.streams.topology import Topology
 from headrace.streams.views import JoinView
-
-if TYPE_CHECKING:
-    from headrace.streams.table import KTable
 
 MERGE, JOIN_THIS, JOIN_OTHER = "KTABLE-MERGE-", "KTABLE-JOINTHIS-", "KTABLE-JOINOTHER-"
 
@@ -40,10 +35,8 @@ class TableTableJoin(GraphNode):
         topology.connect_processor_and_state_stores(other, *left_stores)
 
 
-def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options: list[Any]) -> KTable:
+def join(kind: JoinKind, left: TableFlow, right: TableFlow, joiner: Function, options: list[Any]) -> TableFlow:
     """Rows of both tables with one key. options: a Named and a Materialized, or None. Raises ArgumentError."""
-    if not isinstance(right, table.KTable):
-        raise ArgumentError(f"A KTable joins a KTable, not {right!r}.")
     named, materialized = options
     graph, name = left.flow.graph, named.name if named else None
     internal = materialized_internal(materialized, graph, MERGE) if materialized else None
@@ -68,4 +61,4 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
     flow = StreamFlow(graph, merge, node, sources, key_serde, internal.value_serde if internal else None)
     # A generated store is materialized and looked up, and Kafka returns its name as the queryable one.
     store_name = store.name if store else None
-    return table.KTable(flow, JoinView(left.view, right.view, store_name), store_name)
+    return TableFlow(flow, JoinView(left.view, right.view, store_name), store_name)
