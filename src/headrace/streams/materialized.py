@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Materialized:
-    """A store's name or supplier, formats, changelog, cache and retention. Raises ArgumentError for what is another thing."""
+    """A store's name or supplier, formats, changelog and retention. Raises ArgumentError for what is another thing."""
 
     store_name: str | None = None
     supplier: StoreSupplier | None = None
@@ -27,7 +27,6 @@ class Materialized:
     value_serde: Serde | None = None
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
-    caching_enabled: bool = True
     retention_ms: int | None = None
     store_type: StoreType | None = None
 
@@ -63,12 +62,12 @@ class Materialized:
         return replace(self, logging_enabled=False, topic_config={})
 
     def with_caching_enabled(self) -> Materialized:
-        """With a cache before the store."""
-        return replace(self, caching_enabled=True)
+        """Has no effect: a batch passes on the last change of each key."""
+        return self
 
     def with_caching_disabled(self) -> Materialized:
-        """Without a cache before the store."""
-        return replace(self, caching_enabled=False)
+        """Has no effect: a batch passes on the last change of each key."""
+        return self
 
     def with_retention(self, retention: Duration) -> Materialized:
         """With a retention of windows. Raises ArgumentError if it is negative."""
@@ -135,7 +134,6 @@ class MaterializedInternal:
             value_serde=materialized.value_serde,
             logging_enabled=materialized.logging_enabled,
             log_config=materialized.topic_config,
-            caching_enabled=materialized.caching_enabled,
         )
 
 

@@ -74,7 +74,6 @@ class StateStore:
     logging_enabled: bool = True
     log_config: Mapping[str, str] = field(default_factory=dict)
     """Settings of the changelog topic."""
-    caching_enabled: bool = False
     timestamped: bool = False
     """Whether processors get and put values with their times (`ValueAndTimestamp`)."""
     with_headers: bool = False
@@ -92,12 +91,12 @@ class StateStore:
         return replace(self, logging_enabled=False, log_config={})
 
     def with_caching_enabled(self) -> StateStore:
-        """With a cache before the store."""
-        return replace(self, caching_enabled=True)
+        """Has no effect: a batch writes the last change of each key."""
+        return self
 
     def with_caching_disabled(self) -> StateStore:
-        """Without a cache before the store."""
-        return replace(self, caching_enabled=False)
+        """Has no effect: a batch writes the last change of each key."""
+        return self
 
     def with_default_serdes(self, key: Serde | None, value: Serde | None) -> StateStore:
         """With these serdes where it has none of its own. Raises ConfigError if it then lacks one."""

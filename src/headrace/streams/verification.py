@@ -16,11 +16,10 @@ from headrace.streams.internal_topics import InternalTopic, TopicKind
 
 @dataclass(frozen=True)
 class ExistingTopic:
-    """A topic on the cluster: its partitions, its settings, and the id that it has from its creation to its deletion."""
+    """A topic on the cluster."""
 
     partitions: int
     configs: Mapping[str, str | None]
-    id: str = ""
 
 
 @dataclass(frozen=True)
