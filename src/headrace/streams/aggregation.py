@@ -25,8 +25,10 @@ class Grouping:
 
     flow: StreamFlow
     grouped: Grouped
+    """Its name is that of the repartition topic; None makes one of the store's name."""
     repartition_required: bool
     topic: GraphNode | None = None
+    """The repartition topic of an earlier aggregation, which shares it if the user named it."""
 
     def parent(self, internal: MaterializedInternal) -> StreamFlow:
         """The flow in front of an aggregation into this store."""

@@ -29,6 +29,7 @@ class StreamFlow:
     sources: frozenset[str]
     """The names of the source nodes that have to be co-partitioned with those of a join."""
     key_serde: Serde | None = None
+    """None, as with `value_serde`: by the type that the engine finds."""
     value_serde: Serde | None = None
 
     def to(self, node: GraphNode, **changes: object) -> StreamFlow:

@@ -43,13 +43,16 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic that only the application itself writes to. `replication_factor` −1: the broker's default."""
+    """A topic that only the application itself writes to."""
 
     name: str
+    """As on the cluster, with the application's id."""
     kind: TopicKind
     partitions: int
     configs: Mapping[str, str] = field(hash=False)
+    """Those that it is created with."""
     replication_factor: int = -1
+    """−1: the broker's default."""
 
 
 def derive(topology: Topology, config: StreamsConfig, count: Count, existing_topics: Iterable[str] = ()) -> list[InternalTopic]:

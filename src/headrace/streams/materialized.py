@@ -22,13 +22,18 @@ class Materialized:
     """A store's name or supplier, formats, changelog and retention. Raises ArgumentError for what is another thing."""
 
     store_name: str | None = None
+    """None takes that of the supplier, else a generated one."""
     supplier: StoreSupplier | None = None
+    """Also decides where the store is, and how long it retains rows."""
     key_serde: Serde | None = None
     value_serde: Serde | None = None
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the changelog topic."""
     retention_ms: int | None = None
+    """Of windows and sessions; None is that of the windows. With a supplier only the changelog goes by it."""
     store_type: StoreType | None = None
+    """Of a store without a supplier; None: by `default.dsl.store`."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -20,7 +20,9 @@ class SourceNode:
 
     name: str
     topics: tuple[str, ...]
+    """Empty if it reads by a pattern."""
     pattern: re.Pattern[str] | None
+    """None if it reads topics by name."""
     consumed: Consumed
 
     @property
@@ -36,12 +38,14 @@ class SourceNode:
 
 @dataclass(frozen=True)
 class ProcessorNode:
-    """Processes the records of its parents; `stores`: the names of the stores that it uses."""
+    """Processes the records of its parents."""
 
     name: str
     parents: tuple[str, ...]
+    """Names of nodes, as in the other nodes."""
     operation: Operation
     stores: tuple[str, ...] = ()
+    """The names of the stores that it uses."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class SinkNode:
     name: str
     parents: tuple[str, ...]
     topic: str | Callable[..., Any]
+    """A function takes key, value and context, returns the name; one of a repartition topic is without the application's id."""
     produced: Produced
 
     def __post_init__(self) -> None:
@@ -62,8 +67,9 @@ Node = SourceNode | ProcessorNode | SinkNode
 
 @dataclass(frozen=True)
 class RepartitionTopic:
-    """An internal topic between two sub-topologies; its name is without the application's id."""
+    """An internal topic between two sub-topologies."""
 
     name: str
+    """Without the application's id."""
     partitions: int | None = None
     """None if they are derived from upstream topics."""

@@ -54,10 +54,12 @@ class _UserOperation:
 
 @dataclass(frozen=True)
 class FilterOperation(_UserOperation):
-    """Keep the records for which the predicate is true; with `negate` those for which it is false."""
+    """Keep the records for which the predicate is true."""
 
     predicate: Function
+    """Takes key and value."""
     negate: bool = False
+    """Keeps the records for which it is false."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Peek(_UserOperation):
     """A side effect."""
 
     action: Function
+    """Called in this process with values, no Columns: with key and value, or the value alone; as that of `ForEach`."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +114,21 @@ class ForEach(_UserOperation):
 
 @dataclass(frozen=True)
 class Print:
-    """Text of every record; `label`: the text before it."""
+    """Text of every record."""
 
     printed: Printed
     label: str
+    """The text before each record."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Each record goes to the first child whose predicate is true; else to `default`, if there is one."""
+    """Each record goes to the first child whose predicate is true."""
 
     predicates: tuple[tuple[Function, str], ...] = ()
+    """Each with the name of its child."""
     default: str | None = None
+    """The child of all other records; without one they are dropped."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +156,10 @@ class _Supplied(_UserOperation):
 
 @dataclass(frozen=True)
 class UserProcessor(_Supplied):
-    """A user processor; `keeps_key`: of `process_values`."""
+    """A user processor."""
 
     keeps_key: bool = False
+    """Whether it is that of `process_values`, which must not change the key."""
 
 
 @dataclass(frozen=True)
@@ -162,20 +169,24 @@ class Count:
 
 @dataclass(frozen=True)
 class Reduce(_UserOperation):
-    """Combines two values; for a table `subtractor` removes an old value."""
+    """Combines two values."""
 
     reducer: Function
     subtractor: Function | None = None
+    """For a table only: takes the aggregate and an old value that leaves it."""
 
 
 @dataclass(frozen=True)
 class Fold(_UserOperation):
-    """Adds a value to an aggregate; `merger` merges two sessions, for a table `subtractor` removes an old value."""
+    """Adds a value to an aggregate."""
 
     initializer: Function
     aggregator: Function
+    """Takes key, value and aggregate."""
     merger: Function | None = None
+    """For sessions only: takes the key and the aggregates of two sessions that become one."""
     subtractor: Function | None = None
+    """For a table only: takes the key, an old value and the aggregate that it leaves."""
 
 
 Aggregation = Count | Reduce | Fold
@@ -188,6 +199,7 @@ class StreamAggregate:
     aggregation: Aggregation
     store: str
     windows: Windows | SessionWindows | None = None
+    """None aggregates by key alone."""
     emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
 
 
@@ -222,6 +234,7 @@ class StreamJoin(_UserOperation):
     joiner: Function
     windows: JoinWindows
     other_store: str
+    """The buffer of the other side."""
     shared_store: str | None
     """Where records wait that may remain without a partner."""
 
@@ -242,7 +255,9 @@ class StreamTableJoin(_UserOperation):
     kind: JoinKind
     joiner: Function
     table: str
+    """The node of that table."""
     grace_ms: int | None = None
+    """How long records wait for the table; None joins them at once."""
     buffer: str | None = None
     """Where records wait for `grace_ms` (KIP-923)."""
 
@@ -254,14 +269,16 @@ class GlobalTableJoin(_UserOperation):
     kind: JoinKind
     joiner: Function
     key_selector: Function
+    """Takes key and value of the record, returns the row's key."""
     store: str
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """Turns records into changes of a table; `store` is materialized only if an operator needs it."""
+    """Turns records into changes of a table."""
 
     store: str
+    """Materialized only if an operator needs it."""
 
 
 @dataclass(frozen=True)
@@ -271,11 +288,13 @@ class ToStream:
 
 @dataclass(frozen=True)
 class TableFilter(_UserOperation):
-    """Rows for which the predicate is false are deleted downstream; with `negate` those for which it is true."""
+    """Rows for which the predicate is false are deleted downstream."""
 
     predicate: Function
     negate: bool
+    """Deletes those for which it is true."""
     store: str | None
+    """None, as in the other operations of tables: the result has no store of its own."""
 
 
 @dataclass(frozen=True)
@@ -295,10 +314,11 @@ class TableTransformValues(_Supplied):
 
 @dataclass(frozen=True)
 class Suppress:
-    """Changes wait in the buffer; `wait_ms`: for how long after the record, or after the end of its window."""
+    """Changes wait in the buffer."""
 
     suppressed: Suppressed
     wait_ms: int
+    """For how long after the record, or after the end of its window."""
     store: str
 
 
@@ -307,6 +327,7 @@ class TableGroupBy(_UserOperation):
     """A new key and value per row; the old ones are removed from their group."""
 
     selector: Function
+    """Takes key and value, returns the new ones."""
 
 
 @dataclass(frozen=True)
@@ -331,6 +352,7 @@ class SubscriptionSend(_UserOperation):
     """Subscribes each row of the left table to the row of its foreign key (KIP-213)."""
 
     extractor: Function
+    """Takes the row's value, or key and value, returns the foreign key."""
     kind: JoinKind
 
 

@@ -102,6 +102,7 @@ class Consumed(_Formats):
     """How a topic is read. Raises ConfigError for a reset policy that Kafka does not have."""
 
     timestamp_extractor: Callable[..., Any] | None = None
+    """Takes the Columns of key, value and the record's own time (ms), returns that of the time; None takes the record's own."""
     reset_policy: str | None = None
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
 
@@ -133,6 +134,7 @@ class Produced(_Formats):
     """How a topic is written."""
 
     partitioner: Partitioner | None = None
+    """Takes the Columns of topic, key, value and number of partitions, returns that of the partition; None: the producer's."""
 
     @classmethod
     def with_(
@@ -167,7 +169,9 @@ class Repartitioned(_Formats):
     """How `repartition` writes its topic; the name is the topic's."""
 
     partitions: int | None = None
+    """None takes as many as the topic has that the records come from."""
     partitioner: Partitioner | None = None
+    """As that of `Produced`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,6 +207,7 @@ class Joined(_Formats):
     """How a stream is joined with a table."""
 
     other_value_serde: Serde | None = None
+    """Of the table's values; has no effect, for these are read already."""
     grace_ms: int | None = None
     """How long records wait for the table (needs a versioned one)."""
 
@@ -227,11 +232,15 @@ class StreamJoined(_Formats):
     """How two streams are joined, and where their records wait for each other."""
 
     other_value_serde: Serde | None = None
+    """Of the other side's values, where they wait and where they are repartitioned."""
     store_name: str | None = None
+    """What the stores' names begin with; None makes them of the names of the operators."""
     this_store_supplier: StoreSupplier | None = None
+    """Has to retain duplicates, for as long as the windows do."""
     other_store_supplier: StoreSupplier | None = None
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the changelog topics of all stores of the join."""
     store_type: StoreType | None = None
     """Of stores without a supplier."""
 
@@ -285,7 +294,9 @@ class TableJoined(_Option):
     """How two tables are joined by a foreign key."""
 
     partitioner: Partitioner | None = None
+    """Of this table: takes a topic's name, key, value and number of partitions. Responses go where it says."""
     other_partitioner: Partitioner | None = None
+    """Of the other table: registrations go where it says."""
 
     @classmethod
     def with_(cls, partitioner: Partitioner | None = None, other_partitioner: Partitioner | None = None) -> Self:
@@ -303,12 +314,12 @@ class TableJoined(_Option):
 
 @dataclass(frozen=True)
 class Branched(_Option):
-    """A branch of `split`: its name, and a function that is applied to it. `chain` returns a stream or None; `ends`: ignore the
-    returned stream.
-    """
+    """A branch of `split`: its name, and a function that is applied to it."""
 
     chain: Callable[[Any], Any] | None = None
+    """Takes the KStream of the branch, returns one or None."""
     ends: bool = False
+    """Whether the stream that `chain` returns is not put in the map of branches."""
 
     @classmethod
     def with_function(cls, chain: Callable[[Any], Any], name: str | None = None) -> Self:
@@ -326,8 +337,11 @@ class Printed(_Option):
     """Where `print` prints: standard output, or a file."""
 
     file: Path | None = None
+    """None prints to standard output; records are added at the end of a file."""
     label: str | None = None
+    """The text in brackets before each record; None is the name of the stream."""
     mapper: Callable[..., Any] | None = None
+    """Takes key and value, returns a record's text; None is `key, value`, as Java prints them."""
 
     @classmethod
     def to_sys_out(cls) -> Self:

@@ -17,8 +17,10 @@ class Subtopology:
     number: int
     sources: frozenset[str]
     sinks: frozenset[str]
-    repartitions: Mapping[str, int | None]  # those among the sources, with the number of partitions that the user gave
+    repartitions: Mapping[str, int | None]
+    """Those among the sources, with the number of partitions that the user gave."""
     stores: tuple[str, ...]
+    """By name: those with a changelog."""
     hash_code: int
     """That of Kafka's `TopicsInfo`: it decides the order in which numbers of partitions are derived."""
 
@@ -46,9 +48,11 @@ class PartitionCounts:
     """The numbers of partitions while they are derived."""
 
     sources: Mapping[str, int]
+    """Of topics that exist, by name."""
     enforced: frozenset[str]
     """Repartition topics whose number the user has set."""
     repartitions: dict[str, int | None] = field(default_factory=dict)
+    """Of repartition topics, by name; None where it is not known yet."""
 
     def derive_from_upstream(self, groups: list[Subtopology]) -> None:
         """Set each repartition topic to the greatest number among the source topics of the sub-topology that writes it.

@@ -31,6 +31,7 @@ class ValueAndTimestamp:
 
     value: Any
     timestamp: int
+    """In milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class ValueTimestampHeaders:
 
     value: Any
     timestamp: int
+    """In milliseconds."""
     headers: Headers = ()
 
 

@@ -21,12 +21,14 @@ from headrace.streams.row_headers import Headers
 
 @dataclass(frozen=True)
 class Record:
-    """A record in Python: key and value, timestamp in milliseconds, headers. Structs are Spark's `Row`."""
+    """A record in Python. Structs are Spark's `Row`."""
 
     key: Any
     value: Any
     timestamp: int
+    """In milliseconds."""
     headers: Headers = ()
+    """Names and values."""
 
     def with_key(self, key: Any) -> Record:
         """With another key."""
@@ -61,6 +63,7 @@ class Punctuation:
     interval_ms: int
     kind: PunctuationType
     callback: Callable[[int], Any]
+    """Takes the time, in ms, by which it is called."""
     due: int
     """The time of the next call, in ms."""
     cancelled: bool = False

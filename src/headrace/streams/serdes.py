@@ -19,10 +19,12 @@ class Serde:
 
 @dataclass(frozen=True)
 class WindowedSerde(Serde):
-    """A key together with its window: Kafka's `TimeWindowedSerde` (size in milliseconds) or `SessionWindowedSerde` (no size)."""
+    """A key together with its window: Kafka's `TimeWindowedSerde` or `SessionWindowedSerde`."""
 
     inner: Serde | None = None
+    """Of the key alone."""
     size_ms: int | None = None
+    """Of a time window; None for sessions."""
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,13 @@ class StoreSupplier:
     name: str
     kind: StoreKind
     persistent: bool = True
+    """Whether its rows are on disk."""
     retention_ms: int | None = None
     """Of windows and sessions; of a versioned store its history."""
     window_size_ms: int | None = None
+    """Of windows only."""
     retain_duplicates: bool = False
+    """Of windows only: whether it keeps every value of a key and window, not the last one."""
 
     def check_kind(self, kind: StoreKind) -> None:
         """Raise ArgumentError unless it is of this kind."""
@@ -66,10 +69,13 @@ class StateStore:
     log_retention_ms: int | None = None
     """That of the changelog, where it is another one."""
     window_size_ms: int | None = None
+    """Of windows only."""
     persistent: bool | None = True
     """Whether its rows are on disk; None: by `default.dsl.store`."""
     retain_duplicates: bool = False
+    """As in `StoreSupplier`."""
     key_serde: Serde | None = None
+    """None, as with `value_serde`: by the type of its rows; in a processor's store the default of the application."""
     value_serde: Serde | None = None
     logging_enabled: bool = True
     log_config: Mapping[str, str] = field(default_factory=dict)

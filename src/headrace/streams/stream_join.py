@@ -40,9 +40,10 @@ class JoinNames:
     other: str
     merge: str
     this_generated: str
+    """What unnamed stores are called after, also if the operators are named; as `other_generated`."""
     other_generated: str
-    """`this_generated`, `other_generated`: what unnamed stores are called after."""
     this_suffix: str
+    """Of a named operator or store of this side; it depends on the kind of the join."""
     other_suffix: str
 
 
@@ -53,6 +54,7 @@ class JoinStores:
     this: StateStore
     other: StateStore
     shared: StateStore | None
+    """Of records that may remain without a partner; None for an inner join."""
 
 
 class StreamStreamJoin(GraphNode):

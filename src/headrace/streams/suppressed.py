@@ -12,15 +12,17 @@ from headrace.streams.durations import Duration, milliseconds
 
 @dataclass(frozen=True)
 class BufferConfig:
-    """The bounds of a buffer. `max_records`, `max_bytes`: None is unbounded; `emit_early`: a full buffer emits the oldest
-    records, else it shuts the application down.
-    """
+    """The bounds of a buffer, and its changelog."""
 
     max_record_count: int | None = None
+    """None is unbounded."""
     max_byte_count: int | None = None
+    """None is unbounded."""
     emit_early: bool = False
+    """Whether a full buffer passes on its oldest records; else it shuts the application down."""
     logging_enabled: bool = True
     log_config: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the changelog topic."""
 
     @classmethod
     def unbounded(cls) -> Self:
@@ -68,10 +70,12 @@ class BufferConfig:
 
 @dataclass(frozen=True)
 class Suppressed:
-    """Suppress changes until a window closes (`wait_ms` is None), or for a time."""
+    """Suppress changes until a window closes, or for a time."""
 
     name: str | None
+    """Of the operator, and of its store (`<name>-store`); None generates both."""
     wait_ms: int | None
+    """None waits until the window closes."""
     buffer: BufferConfig
 
     BufferConfig = BufferConfig

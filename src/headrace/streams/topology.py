@@ -28,13 +28,21 @@ class Topology:
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
+    """By name, in the order in which they were added."""
     stores: dict[str, StateStore] = field(default_factory=dict)
+    """By name, without global ones."""
     global_stores: dict[str, StateStore] = field(default_factory=dict)
+    """By name."""
     global_topics: set[str] = field(default_factory=set)
+    """Those that fill global stores."""
     repartition_topics: dict[str, RepartitionTopic] = field(default_factory=dict)
-    source_changelogs: dict[str, str] = field(default_factory=dict)  # store → the source topic that serves as its changelog
-    copartitioned: list[frozenset[str]] = field(default_factory=list)  # names of sources
-    store_type: StoreType | None = None  # of stores without one, if set in the builder's config
+    """By name."""
+    source_changelogs: dict[str, str] = field(default_factory=dict)
+    """Store → the source topic that serves as its changelog."""
+    copartitioned: list[frozenset[str]] = field(default_factory=list)
+    """Names of sources, whose topics need the same number of partitions."""
+    store_type: StoreType | None = None
+    """Of stores without one; set by the builder's config."""
     _group: dict[str, str] = field(default_factory=dict, repr=False)  # node → another of its group; a root has itself
     _users: dict[str, str] = field(default_factory=dict, repr=False)  # store → its first processor
 

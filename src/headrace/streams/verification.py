@@ -20,6 +20,7 @@ class ExistingTopic:
 
     partitions: int
     configs: Mapping[str, str | None]
+    """Every setting with its value, also where that is the default."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Misconfiguration:
 
     topic: str
     sentence: str
+    """What is wrong, in Kafka's words."""
     remedy: str
+    """Sentences for the operator."""
     settings: Mapping[str, str | None] = field(default_factory=dict)
     """The settings that correct it, None for one to be unset; without any the application cannot run with it in any mode."""
 

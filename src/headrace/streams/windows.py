@@ -19,7 +19,9 @@ class TimeWindows:
 
     size_ms: int
     advance_ms: int
+    """From the start of one window to that of the next; `size_ms` where they tumble."""
     grace_ms: int
+    """How long after its end a window takes late records."""
 
     def __post_init__(self) -> None:
         _require(self.size_ms > 0, "Window size (sizeMs) must be larger than zero.")
@@ -56,6 +58,7 @@ class UnlimitedWindows:
     """One window from `start_ms` on, without end."""
 
     start_ms: int = 0
+    """After the epoch."""
 
     @classmethod
     def of(cls) -> UnlimitedWindows:
@@ -90,6 +93,7 @@ class SlidingWindows:
 
     difference_ms: int
     grace_ms: int
+    """As in `TimeWindows`."""
 
     def __post_init__(self) -> None:
         _require(self.difference_ms >= 0, "Window time difference must not be negative.")
@@ -122,6 +126,7 @@ class SessionWindows:
 
     gap_ms: int
     grace_ms: int
+    """As in `TimeWindows`."""
 
     def __post_init__(self) -> None:
         _require(self.gap_ms >= 0, "Gap time cannot be negative.")
@@ -148,8 +153,10 @@ class JoinWindows:
     """The other side's time is in [t − before, t + after], both ends inclusive."""
 
     before_ms: int
+    """May be negative, as `after_ms`: then all of the window is after (or before) t."""
     after_ms: int
     grace_ms: int
+    """As in `TimeWindows`."""
 
     def __post_init__(self) -> None:
         _require(self.before_ms + self.after_ms >= 0, "Window interval (ie, beforeMs+afterMs) must not be negative.")

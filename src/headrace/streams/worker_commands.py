@@ -36,8 +36,10 @@ class CommandResult:
     """What came of a command that a worker had for this application, by the command's id."""
 
     id: str
+    """Of the command."""
     ok: bool
     message: str
+    """Of a command that failed, the error."""
     topics: Sequence[str] = ()
     """The topics that have been created, or would be."""
 

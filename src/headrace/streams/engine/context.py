@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headrace.streams.stores import StateStore
 
 StreamTimes = dict[str, dict[int, int]]
+"""By operator and partition, in ms."""
 NULL_KEY = "Skipping record due to null key."
 NULL_KEY_OR_VALUE = "Skipping record due to null key or value."
 NULL_JOIN_KEY_OR_VALUE = "Skipping record due to null join key or value."
@@ -36,9 +37,11 @@ class StateManager:
 
     runtime: TaskRuntime
     stores: Mapping[str, StateStore]
+    """By name, without global ones."""
     changelog: Callable[[str], str | None]
     """The topic of a store, None for a store that has none of its own."""
     global_tables: Mapping[str, StoreTable] = field(default_factory=dict)
+    """By name of the store, as `tables` and `logs`."""
     tables: dict[str, StoreTable] = field(default_factory=dict)
     logs: dict[str, Changelog] = field(default_factory=dict)
     stream_times: StreamTimes = field(default_factory=dict)
@@ -98,6 +101,7 @@ class ForEachAction:
 
     frame: DataFrame
     show: Callable[[Any], None]
+    """Takes a row of the frame."""
 
 
 @dataclass

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a store: `keys` in addition to the task's partition, in the changelog's order; `value`: type of `v`."""
+    """The columns of a store."""
 
     keys: tuple[tuple[str, DataType], ...]
+    """In addition to the task's partition, in the changelog's order."""
     value: DataType
+    """The type of `v`."""
 
     def __post_init__(self) -> None:
         """Make all types nullable: values that a serde reads from bytes are."""

@@ -54,6 +54,7 @@ class Program:
     """A sub-topology: its nodes in an order in which each comes after those it needs."""
 
     number: int
+    """Of the sub-topology."""
     nodes: tuple[Node, ...]
     children: Mapping[str, tuple[Node, ...]]
     """The children of each node, in the order in which Kafka Streams passes a record to them."""

@@ -27,13 +27,14 @@ _NO, _YES = b"\x00", b"\x01"
 
 @dataclass(frozen=True)
 class InternalFormat:
-    """The format of an internal topic: serdes and types of key and value; flow: the kind of its rows."""
+    """The format of an internal topic: serdes and types of key and value."""
 
     key_serde: Serde
     key: DataType
     value_serde: Serde
     value: DataType
     flow: type[Flow]
+    """The kind of its rows."""
 
 
 def format_of(internal_formats: Mapping[str, InternalFormat], topic: str) -> InternalFormat:

@@ -37,6 +37,7 @@ class SinkTopics:
     internal_formats: dict[str, InternalFormat] = field(default_factory=dict)
     """The formats of repartition topics, added when their sinks are compiled."""
     repartition: frozenset[str] = frozenset()
+    """Repartition topics, without the application's id."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class RecordContext:
     """The context of a function that chooses a topic, as Columns (Kafka's RecordContext)."""
 
     timestamp: Column
+    """In ms."""
     headers: Column
     partition: Column
 

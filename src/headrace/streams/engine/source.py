@@ -90,10 +90,11 @@ class KafkaTopics:
 
 @dataclass(frozen=True)
 class SourceReader:
-    """Reads sources. skips: skip unreadable records instead of an error."""
+    """Reads sources."""
 
     topics: SinkTopics
     skips: bool
+    """Skips records that cannot be read, instead of an error."""
     read: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By source, its topics on the cluster. The records of several topics are ordered by time."""
     dead_letter_topic: str | None = None
