@@ -22,23 +22,27 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class ChangedSetting:
-    """A key that differs; old: None if it is new; new: None if it is to go."""
+    """A key that differs."""
 
     key: str
     old: str | None
+    """None if the key is new."""
     new: str | None
+    """None if the key is to go."""
 
 
 @dataclass(frozen=True)
 class Diff:
-    """The action for a connector, the changed keys, the number of unchanged ones, and the keys that cannot be compared."""
+    """What becomes of a connector."""
 
     name: str
+    """Of the connector."""
     action: Action
     settings: tuple[ChangedSetting, ...] = ()
+    """The keys that differ, by name."""
     unchanged: int = 0
     not_known: tuple[str, ...] = ()
-    """Their running value is hidden from the user who compares, and may be the desired one."""
+    """Keys whose running value is hidden from the user who compares, and may be the desired one."""
 
     def masked(self, secrets: Secrets) -> Diff:
         """The diff without secrets, for display."""

@@ -32,14 +32,22 @@ class Option:
     default: Any = REQUIRED
     """REQUIRED, or the value if the key is absent (texts are read as `type`, and the validator has to accept it)."""
     validator: Validator | None = None
+    """Raises ConfigError for a value that is not allowed; the default is checked too. None allows all of the type."""
     importance: Importance = Importance.MEDIUM
     doc: str = ""
+    """REST gives it as it is; docs leave out the HTML that Kafka's texts have."""
     group: str | None = None
+    """The heading in docs and REST; None stands before all groups."""
     order: int = -1
+    """The place in its group, in REST."""
     width: Width = Width.NONE
+    """Of an input field, for programs that show a form."""
     display_name: str = ""
+    """For REST; empty is the name."""
     dependents: tuple[str, ...] = ()
+    """Names of options whose recommended values and visibility depend on this one."""
     recommender: Recommender | None = None
+    """None recommends nothing, and never hides the option."""
     internal: bool = False
     """Not in docs and REST definitions. Raises ConfigError when the default is not valid."""
     without_effect: str = ""
@@ -85,9 +93,11 @@ class ConfigValue:
 
     name: str
     value: Any = None
+    """Parsed; None if it cannot be."""
     recommended_values: list[Any] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     visible: bool = True
+    """Whether the option is of use at all, by its recommender."""
 
 
 class OptionAttribute:

@@ -40,9 +40,10 @@ class Validator(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """A number from `min` to `max`, both included; None: no bound on that side."""
+    """A number from `min` to `max`, both included."""
 
     min: float | None = None
+    """None: no bound on this side; as of `max`."""
     max: float | None = None
 
     def __call__(self, name: str, value: Any) -> None:

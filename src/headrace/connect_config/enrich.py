@@ -35,11 +35,14 @@ VERSION = "connector.plugin.version"
 
 @dataclass(frozen=True)
 class PluginOption:
-    """A place in a configuration that names a class: its kinds, Kafka's name of the interface, and what is abstract of it."""
+    """A place in a configuration that names a class."""
 
     kinds: tuple[Kind, ...]
+    """One of which the class has to be."""
     interface: str
+    """As Kafka's messages have it."""
     abstract: tuple[str, ...] = ()
+    """Full names of Kafka's classes of this kind that cannot be used themselves."""
 
 
 _CONNECT = "org.apache.kafka.connect"

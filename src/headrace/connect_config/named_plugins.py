@@ -22,6 +22,7 @@ class NamedPlugin:
     prefix: str = ""
     """Of its options."""
     version: str | None = None
+    """What `….plugin.version` asks for; None if it is not set."""
     in_java: bool = False
     """Whether the class of this name that is meant is one on `plugin.path`."""
 

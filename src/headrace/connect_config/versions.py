@@ -21,13 +21,16 @@ _CLOSED = re.compile(r"[\[(][^\])]*[\])]")
 
 @dataclass(frozen=True)
 class Restriction:
-    """One range in Maven's syntax; an empty bound is unbounded, except of a single version."""
+    """One range in Maven's syntax."""
 
     low: str
+    """Empty, as `high`: no bound on this side."""
     high: str
     low_open: bool = False
+    """Whether `low` itself is outside; as `high_open`."""
     high_open: bool = False
     single: bool = False
+    """A version in brackets alone, which has to be that one."""
 
     def contains(self, version: str) -> bool:
         """Whether the range contains the version."""
@@ -44,9 +47,10 @@ class Restriction:
 
 @dataclass(frozen=True)
 class VersionRange:
-    """Ranges of which a version has to lie in one."""
+    """What a version setting asks for."""
 
     restrictions: tuple[Restriction, ...]
+    """Of which the version has to be in one."""
 
     def contains(self, version: str) -> bool:
         """Whether one of the ranges contains the version."""

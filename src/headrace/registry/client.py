@@ -22,10 +22,12 @@ _MAX_CACHED_RESPONSES = 20_000
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference of a schema to another one: its name in the schema, and the subject and version of the other."""
+    """A reference of a schema to another one."""
 
     name: str
+    """As the schema has it."""
     subject: str
+    """Of the other schema, as `version`."""
     version: int
 
 

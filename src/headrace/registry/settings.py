@@ -32,9 +32,11 @@ class Token:
     """How a bearer token is fetched (OAuth 2.0, client credentials)."""
 
     url: str
+    """`bearer.auth.issuer.endpoint.url`."""
     client_id: str
     secret: str = field(repr=False)
     scope: str = ""
+    """`bearer.auth.scope`; empty asks for none."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,17 @@ class RegistrySettings:
     tls: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """`ssl.*`; times in ms."""
     token: Token | None = None
+    """None sends no token that has to be fetched."""
     connect_ms: int = 60000
+    """`http.connect.timeout.ms`; 0 is without end."""
     read_ms: int = 60000
+    """`http.read.timeout.ms`; 0 is without end."""
     retries: int = 3
+    """`max.retries`."""
     wait_ms: int = 1000
+    """`retries.wait.ms`: the first pause; each next one is twice as long."""
     longest_wait_ms: int = 20000
+    """`retries.max.wait.ms`."""
     proxy: str | None = None
     """A URL or None."""
 

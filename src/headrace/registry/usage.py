@@ -33,11 +33,12 @@ class SchemaUse:
     part: str
     """`key` or `value`."""
     id: int
+    """Of the schema in the registry."""
     type: str
     """AVRO, JSON or PROTOBUF."""
     subject: str | None
+    """Where the registry has it, as `version`; None if that is not known."""
     version: int | None
-    """`subject`, `version`: where the registry has it; None if that is not known."""
     since: int
     """When it was first used, in ms since the epoch."""
     fields: tuple[SchemaField, ...] = ()
