@@ -24,8 +24,8 @@ class RecordColumns:
     topic: Column
     """String, where the record goes (a source) or came from (a sink)."""
     key: Column
+    """Binary, as `value`; NULL is Kafka's null (a record without key, a tombstone)."""
     value: Column
-    """`key`, `value`: binary, NULL is Kafka's null (a tombstone, a record without key)."""
     headers: Column | None = None
     """Array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all."""
     timestamp: Column | None = None
@@ -35,11 +35,10 @@ class RecordColumns:
     offset: Column | None = None
     """Bigint, of a sink's record."""
     key_kind: str | DataType = "bytes"
-    value_kind: str | DataType = "bytes"
-    """`key_kind`, `value_kind`: what key and value are before conversion: "bytes", "string" (then the Column is a string), "line"
-    (a string that is never NULL), "null" (no schema and no value: never converted), or the Spark type of the Column, for data
-    with a schema.
+    """What the key is before conversion: "bytes", "string" (then the Column is a string), "line" (a string that is never NULL),
+    "null" (no schema and no value: never converted), or the Spark type of the Column, for data with a schema; as `value_kind`.
     """
+    value_kind: str | DataType = "bytes"
     origin: Mapping[str, Column] = field(default_factory=dict)
     """Where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails."""
     failure: Column | None = None

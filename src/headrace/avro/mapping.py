@@ -42,12 +42,19 @@ class AvroOptions:
     """The converter's options for the mapping."""
 
     enhanced: bool = False
+    """`enhanced.avro.schema.support`: keeps enums, and the full names of the branches of unions."""
     meta_data: bool = True
+    """`connect.meta.data`: keeps what Avro has no word for, as properties `connect.…`."""
     scrub_names: bool = False
+    """`scrub.invalid.names`."""
     optional_map_keys: bool = False
+    """`allow.optional.map.keys`."""
     flatten_unions: bool = True
+    """`flatten.singleton.unions`."""
     discard_type_doc: bool = False
+    """`discard.type.doc.default`."""
     general_sums: bool = False
+    """`generalized.sum.type.support`."""
 
     @property
     def enum(self) -> str:

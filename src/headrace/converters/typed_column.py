@@ -27,6 +27,7 @@ class TypedColumn(WithoutRegistry):
     """
 
     kind: str | DataType
+    """One of the words above, or a Spark type."""
 
     def read(self, context: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The column as Connect data. Raises ConfigError for a Spark type that has no counterpart in Connect."""

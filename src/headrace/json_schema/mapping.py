@@ -19,10 +19,15 @@ class JsonSchemaOptions:
     """The converter's options for the mapping."""
 
     additional_properties: bool = True
+    """`object.additional.properties`."""
     optional_for_nonrequired: bool = False
+    """`use.optional.for.nonrequired`."""
     numeric_decimals: bool = False
+    """`decimal.format=NUMERIC`."""
     flatten_unions: bool = True
+    """`flatten.singleton.unions`."""
     general_sums: bool = False
+    """`generalized.sum.type.support`."""
     keep_null: bool = False
     """Null is written for null, not the default of the field."""
 

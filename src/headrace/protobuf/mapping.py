@@ -38,16 +38,27 @@ class ProtobufOptions:
     """The converter's options for the mapping."""
 
     enhanced: bool = False
+    """`enhanced.protobuf.schema.support`: keeps packages in the names of schemas."""
     scrub_names: bool = False
+    """`scrub.invalid.names`."""
     int_enums: bool = False
+    """`int.for.enums`."""
     optional_nullables: bool = False
+    """`optional.for.nullables`."""
     optional_proto2: bool = True
+    """`optional.for.proto2`."""
     wrapper_nullables: bool = False
+    """`wrapper.for.nullables`."""
     wrapper_raw: bool = True
+    """`wrapper.for.raw.primitives`."""
     struct_for_nulls: bool = False
+    """`generate.struct.for.nulls`."""
     union_index: bool = True
+    """`generate.index.for.unions`."""
     flatten_unions: bool = False
+    """`flatten.unions`."""
     general_sums: bool = False
+    """`generalized.sum.type.support`."""
 
     @property
     def enum(self) -> str:

@@ -22,6 +22,7 @@ class Enum(_Type):
     """An enum, whose symbols have numbers."""
 
     symbols: Mapping[str, int]
+    """Each with its number."""
     closed: bool = False
     """Whether numbers without a symbol are invalid, as in proto2."""
 
@@ -39,6 +40,7 @@ class Field:
     map_key: str | None = None
     """The type of the keys of a map, whose values are of `type`."""
     oneof: str | None = None
+    """The name of the oneof that it is in; None for none."""
     packed: bool | None = None
     """None if the file does not set it."""
     default: int | float | bool | str | bytes | None = None
@@ -49,11 +51,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Message(_Type):
-    """A message with its fields in the order of the text, and the types that are declared in it."""
+    """A message."""
 
     fields: tuple[Field, ...]
+    """In the order of the text."""
     oneofs: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
+    """Those that are declared in it, as `enums`."""
     enums: tuple[Enum, ...] = ()
     is_proto2: bool = False
 
@@ -64,6 +68,7 @@ class File:
 
     package: str
     imports: tuple[str, ...]
+    """Paths, in the order of the text."""
     messages: tuple[Message, ...]
     enums: tuple[Enum, ...]
     is_proto2: bool

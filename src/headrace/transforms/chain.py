@@ -56,12 +56,15 @@ class Readers:
 
 @dataclass(frozen=True)
 class RecordAfterStep:
-    """A record after a step. applied: the condition under which a stage with a predicate is applied, None: always."""
+    """A record after a step."""
 
     step: str
+    """`input`, or `transform:` and the alias."""
     record: ConnectRecord
     reached_when: Sql | None
+    """The condition that the record has come this far: no step has failed or dropped it. None: always."""
     applied: Sql | None = None
+    """The condition under which a stage with a predicate is applied; None: always."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ class Compiled:
     """A compiled chain, which can be applied to any frame with the columns of INPUT."""
 
     scope: Scope
+    """Adds the columns that the expressions refer to, and drops what filters drop."""
     columns: Mapping[str, Sql]
+    """OUTPUT and `request_columns`, as expressions over what `scope` adds."""
     fails: bool
     """Whether a record can fail at all."""
     steps: tuple[RecordAfterStep, ...] = field(default=())

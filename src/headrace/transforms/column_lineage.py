@@ -31,9 +31,10 @@ class Influence(IntEnum):
 
 @dataclass(frozen=True)
 class ColumnOrigin:
-    """An origin of a column: a column of the input record, and its influence."""
+    """An origin of a column: a column of the input record."""
 
     path: Path
+    """The part of the record, then the names of fields."""
     influence: Influence = Influence.IDENTITY
 
     def below(self, steps: Path) -> ColumnOrigin:
@@ -165,6 +166,7 @@ class RecordLineage:
     """The parts of a record."""
 
     parts: Mapping[str, ColumnLineage]
+    """By names of PARTS."""
     filters: frozenset[ColumnOrigin] = frozenset()
     """The columns that decide whether the record is dropped."""
 

@@ -21,10 +21,11 @@ _OPTIONALITY = "Suffix with <code>!</code> to make this a required field, or <co
 
 @dataclass(frozen=True)
 class InsertionSpec:
-    """A field to add: its name, and whether its schema is optional."""
+    """A field to add."""
 
     name: str
     optional: bool
+    """Whether the schema of the field is."""
 
     @classmethod
     def parse(cls, spec: str | None) -> InsertionSpec | None:

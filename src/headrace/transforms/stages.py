@@ -24,13 +24,16 @@ from headrace.transforms.column_transform import UserTransform
 
 @dataclass(frozen=True)
 class Stage:
-    """One transformation, applied to all records, or to those for which its predicate holds (`negate`: does not hold)."""
+    """One transformation, applied to all records, or to those for which its predicate holds."""
 
     alias: str
     transformation: Transformation
     predicate: Predicate | None = None
+    """None applies it to all records."""
     predicate_alias: str | None = None
+    """None without a predicate."""
     negate: bool = False
+    """Applied where the predicate does not hold."""
 
 
 def stages(props: Mapping[str, str]) -> list[Stage]:

@@ -37,8 +37,9 @@ class Columns:
     headers: Column
     """ARRAY<STRUCT<key: STRING, value: BINARY>>."""
     key: Column
+    """As `value`."""
     value: Column
-    """`key`, `value`: VARIANT for schemaless data, STRUCT (fields with their types) for data with a schema, STRING, BINARY,
+    """VARIANT for schemaless data, STRUCT (fields with their types) for data with a schema, STRING, BINARY,
     BOOLEAN, a number … for primitives; NULL for null.
     """
 
@@ -64,10 +65,11 @@ _WIDER = {kind: _NUMBERS[place + 1 :] for place, kind in enumerate(_NUMBERS)}
 
 @dataclass(frozen=True)
 class Shape:
-    """The Spark type of a column, as DDL; fields: the shapes of a struct's fields."""
+    """The Spark type of a column, as DDL."""
 
     ddl: str
     fields: tuple[tuple[str, Shape], ...] = ()
+    """Of a struct, by name and in order."""
 
 
 _VARIANT = Shape("VARIANT")

@@ -16,12 +16,15 @@ FAILURE_TYPE = "struct<step:string,class:string,message:string,cause:string>"
 
 @dataclass(frozen=True)
 class Fault:
-    """An error of the records for which a condition holds (None: of all); message and cause are SQL expressions."""
+    """An error of records; message and cause are SQL expressions."""
 
     when: Sql | None
+    """The condition of the records that fail; None: all of them."""
     java_class: str
+    """The full name of Kafka's exception."""
     message: Sql
     cause: Sql = "NULL"
+    """As `message`, an expression with a text; NULL for none."""
     thrown: Sql | None = None
     """The exception of a plugin: a column of FAILURE_TYPE that replaces class, message and cause; its `step` is the alias of the
     transform, NULL for the current step."""

@@ -24,14 +24,16 @@ Fit = Callable[["Column", "DataType"], "Column"]
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression of a user: the option that has it, its text (SQL, or a description where `column` is set), and the cast of
-    its result.
-    """
+    """An expression of a user."""
 
     option: str
+    """Of the configuration, for messages."""
     text: str
+    """SQL, or a description where `column` is set."""
     column: Column | None = None
+    """None: `text` is the expression."""
     fit: Fit = lambda column, _type: column
+    """Casts the result to the type that is needed."""
 
     def to_column(self) -> Column:
         """The expression as a Column. Raises ConfigError if the SQL text cannot be read."""

@@ -30,6 +30,7 @@ class ConnectRecord:
     headers: Sql
     """Array<struct<key:string,value:binary>>, values as they will be written."""
     headers_written: HeaderWriter
+    """Writes what transforms add to `headers`."""
     dropped: Sql | None = NEVER
     """The condition that a filter has dropped the record."""
 

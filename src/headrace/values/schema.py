@@ -54,8 +54,8 @@ class Schema:
     items: Schema | None = None
     """Of an array."""
     keys: Schema | None = None
+    """Of a map, as `values`."""
     values: Schema | None = None
-    """`keys`, `values`: of a map."""
     levels_up: int = 0
     """Of a reference to an enclosing struct, whose fields it has: how many structs further out that one is. 0: no reference."""
 

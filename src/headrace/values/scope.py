@@ -31,10 +31,14 @@ class JsonReader:
     """
 
     name: str
+    """Of the column with the struct; those of its fields begin with it."""
     source: Sql
+    """Binary."""
     mode: str = ""
+    """What is kept of numbers, a letter each: see `JsonRead.java`. For other functions the plan that they read by."""
     function: str = "headrace_json_read"
     names: list[str] = field(default_factory=list)
+    """The members to read."""
 
     def field(self, part: str) -> Sql:
         """The part (`k`, `l`, `d`, `s`, `rest`, `error`) of the whole text."""
@@ -188,6 +192,7 @@ class FilterLayer:
     """A layer that drops rows."""
 
     condition: Sql
+    """Of the rows that stay."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,9 @@ class NamedLayer:
     """A layer whose columns refer to the columns `names`, which are dropped after it."""
 
     names: Mapping[str, Sql]
+    """What users call columns, each with the expression that it stands for."""
     columns: Mapping[str, Column]
+    """By their names in the frame."""
 
     def apply(self, frame: DataFrame) -> DataFrame:
         """The frame with the columns added; a column of the frame that has the name of one of `names` is not changed."""

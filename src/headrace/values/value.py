@@ -64,9 +64,10 @@ class TypedValue:
 
 @dataclass(frozen=True)
 class Case:
-    """An alternative of a value: a typed value and the condition under which it holds; None: always."""
+    """An alternative of a value."""
 
     when: Sql | None
+    """The condition under which it holds; None: always."""
     value: TypedValue
 
 
