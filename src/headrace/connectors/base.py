@@ -266,10 +266,11 @@ class SourceTask(OffsetTask):
 
 @dataclass(frozen=True)
 class Stream:
-    """A streaming DataFrame, how its columns make up a record, and where it begins."""
+    """A streaming DataFrame, and where it begins."""
 
     frame: DataFrame
     record: RecordColumns
+    """How the columns of the frame make up a record."""
     destination: Callable[[str], str] | None = None
     """How the topic follows from a source topic; None: it depends on the data."""
     after: str | None = None
@@ -302,12 +303,15 @@ def partition_key(partition: SourcePartition) -> tuple[tuple[str, Any], ...]:
 
 @dataclass(frozen=True)
 class Poll:
-    """The result of a poll: a bounded DataFrame, its record columns, and its progress."""
+    """The result of a poll."""
 
     frame: DataFrame
+    """Bounded."""
     record: RecordColumns
     progress: Progress
+    """What is stored once the frame's records are acknowledged."""
     destination: Callable[[str], str] | None = None
+    """As in `Stream`."""
 
 
 class PollingSourceTask(OffsetTask):

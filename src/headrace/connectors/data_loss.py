@@ -15,18 +15,23 @@ _MAX_NAMED = 5  # partitions that a sentence names
 
 
 class ReadPosition(NamedTuple):
-    """Where reading is to continue: the next offset, and the id of the topic that it is an offset of (None: not known)."""
+    """Where reading is to continue."""
 
     next: int
+    """The next offset to read."""
     topic_id: str | None
+    """Of the topic that it is an offset of; None: not known."""
 
 
 class PartitionLog(NamedTuple):
-    """The log of a partition: first offset, end offset, and the id of its topic (None: unknown)."""
+    """The log of a partition."""
 
     begin: int
+    """The first offset."""
     end: int
+    """The offset after the last one."""
     topic_id: str | None
+    """None: not known."""
 
     def __str__(self) -> str:
         return (
@@ -45,7 +50,7 @@ class Loss:
     """
     first: int
     last: int | None
-    """`first`, `last`: the offsets (last None: not known)."""
+    """The last offset of the range, that one included; None: not known."""
     stored: ReadPosition
     """The stored position."""
     log: PartitionLog

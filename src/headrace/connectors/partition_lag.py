@@ -12,7 +12,7 @@ class PartitionLag:
     topic: str
     partition: int
     task: int | None
-    """`topic`, `partition`, `task`: which, and the number of the task that copies it (None: none does now)."""
+    """The number of the task that copies it; None: none does now."""
     offset: int | None
     """Offset of the last delivered record, as stored."""
     end_offset: int | None

@@ -28,6 +28,7 @@ class Coordinates:
     version: str
     extension: str = "jar"
     classifier: str = ""
+    """Empty for none."""
 
     @classmethod
     def parse(cls, text: str) -> Coordinates | None:

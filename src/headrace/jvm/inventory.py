@@ -57,6 +57,7 @@ class Jar:
     version: str
     sha256: str
     licenses: tuple[str, ...] = ()
+    """As its publisher names them; empty if nothing says it."""
     classifier: str = ""
     """Maven's classifier, as of a jar with native code."""
 

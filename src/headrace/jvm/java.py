@@ -33,10 +33,11 @@ _INSTALL = {
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that is new enough: the `java` program, its feature version (17, 21 …), and which build of it it is."""
+    """A Java that is new enough: the `java` program, its version, and which build of it it is."""
 
     program: Path
     version: int
+    """The feature version: 17, 21 …"""
     build: str
 
 

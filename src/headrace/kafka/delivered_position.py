@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 
 class DeliveredPosition(NamedTuple):
-    """Of one partition: the next offset to deliver, and the end of its log."""
+    """How far one partition is delivered."""
 
     next: int
+    """The next offset to deliver."""
     end: int
+    """Of its log."""
 
     @property
     def behind(self) -> int:

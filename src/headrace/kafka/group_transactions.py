@@ -42,10 +42,12 @@ _RETRIED = {
 
 @dataclass
 class Write:
-    """An atomic write: records (topic, key, value), and offsets of other groups."""
+    """An atomic write: records, and offsets of other groups."""
 
     records: Sequence[tuple[str, bytes, bytes | None]] = ()
+    """Topic, key and value of each; a value of None is a tombstone."""
     offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
+    """By group."""
 
 
 @dataclass

@@ -15,9 +15,10 @@ _FLAGS = {"required", "requisite", "sufficient", "optional"}
 
 @dataclass(frozen=True)
 class Login:
-    """The login module (class name without its package) and its options."""
+    """The login module and its options."""
 
     module: str
+    """The name of the class without its package."""
     options: Mapping[str, str]
 
 

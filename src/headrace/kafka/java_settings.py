@@ -21,9 +21,10 @@ Translation = Callable[[str, str], dict[str, str]]
 
 @dataclass(frozen=True)
 class JavaSetting:
-    """One setting of the Java clients: the roles that have it, and its translation."""
+    """One setting of the Java clients, and its translation."""
 
     roles: tuple[str, ...]
+    """Of the clients that have it: consumer, producer, admin."""
     translate: Translation
 
 

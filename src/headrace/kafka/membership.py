@@ -34,10 +34,12 @@ _MAGIC = b"CGMDv2:"
 
 @dataclass(frozen=True)
 class Place:
-    """A member's slots, and the group's generation (-1: it is not a member now)."""
+    """A member's slots, and the group's generation."""
 
     slots: frozenset[int]
+    """Numbers of partitions of the group's topic."""
     generation: int
+    """−1: the worker is not a member now."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ class GroupSettings:
     """The group, the topic whose partitions are the slots, this worker's name, and time-outs in ms."""
 
     group: str
+    """`group.id`."""
     topic: str
+    """Its partitions are the slots."""
     member: str
     """Static member name: a worker that restarts within the session time-out keeps its slots (KIP-345)."""
     session_timeout_ms: int

@@ -24,13 +24,15 @@ _RECENT = 2 * _BATCH  # runs of records of a partition that are remembered: more
 
 @dataclass(frozen=True)
 class LogRecord:
-    """One record of a compacted topic; `value` None is a tombstone, `timestamp_ms` -1 if the record has none."""
+    """One record of a compacted topic."""
 
     partition: int
     offset: int
     key: bytes | None
     value: bytes | None
+    """None is a tombstone."""
     timestamp_ms: int = -1
+    """−1 if the record has none."""
 
 
 OnRecord = Callable[[LogRecord], None]

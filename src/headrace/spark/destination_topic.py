@@ -23,10 +23,11 @@ KAFKA_BATCH_BYTES: int = client_value("producer", {}, "batch.size")
 
 @dataclass(frozen=True)
 class DestinationTopic:
-    """A destination topic: how many partitions it has, and its `max.message.bytes`, None if that may not be read."""
+    """A destination topic."""
 
     partitions: int
     max_message_bytes: int | None
+    """The topic's `max.message.bytes`; None if it may not be read."""
 
 
 def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:

@@ -13,13 +13,15 @@ LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000
 
 
 class Ages(NamedTuple):
-    """Durations of some records, in ms: count, minimum, maximum, sum, and the last one."""
+    """Durations of some records, in ms."""
 
     records: int
+    """How many there are."""
     least: int
     most: int
     sum: int
     last: int
+    """Of the last of them."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class FencedId:
     """
 
     id: str
+    """The transactional id."""
     producer_id: int
     epoch: int
 

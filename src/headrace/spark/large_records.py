@@ -27,11 +27,14 @@ _REFUSAL = "The request included a message larger than the max message size the 
 
 
 class LargeRecord(NamedTuple):
-    """A record: its size in words, its destination topic, its origin (`name=value, …`)."""
+    """A record that is too large."""
 
     size: str
+    """In words."""
     topic: str
+    """Its destination."""
     origin: str
+    """`name=value, …`."""
 
 
 def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:

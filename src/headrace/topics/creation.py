@@ -100,10 +100,12 @@ class TopicCreationGroup:
 
 @dataclass(frozen=True)
 class TopicCreation:
-    """The groups of a connector in the order in which they are tried, and the default group after them."""
+    """The groups of a connector."""
 
     groups: tuple[TopicCreationGroup, ...]
+    """In the order in which they are tried."""
     default: TopicCreationGroup | None
+    """Tried after all others; None with rules, which have no such group."""
 
     def rule_for(self, topic: str) -> TopicCreationGroup | None:
         """The first group that matches the final name of a topic, else the default group; None: no rule matches."""

@@ -19,6 +19,7 @@ class TopicDrift:
     """`partitions`, `replication.factor`, the name of a setting, or `topic` for one that does not exist."""
     wanted: str
     actual: str | None
+    """None for a topic, or a setting, that does not exist."""
 
 
 def topic_drift(

@@ -19,9 +19,10 @@ NO_LEADER = -1
 
 
 class LeaderTopicPartition(NamedTuple):
-    """A partition of the source cluster and the broker that leads it, NO_LEADER while there is none."""
+    """A partition of the source cluster and the broker that leads it."""
 
     leader: int
+    """The id of the broker, NO_LEADER while there is none."""
     topic: str
     partition: int
 

@@ -20,6 +20,7 @@ class PartitionMetrics:
 
     records: int = 0
     bytes: int = 0
+    """Of keys and values."""
     age: Mapping[str, float] | None = None
     """Ages of records when they were read."""
     latency: Mapping[str, float] | None = None

@@ -35,13 +35,14 @@ _OWN = {
 
 @dataclass(frozen=True)
 class Copied:
-    """tasks: which task copies each partition (None: none does now); stored: how far; earliest: what has no offset begins at the
-    first record.
-    """
+    """What is copied, and how far."""
 
     tasks: Mapping[Partition, int | None]
+    """Which task copies each partition; None: none does now."""
     stored: Mapping[Partition, ReadPosition]
+    """How far each has been copied; those without an offset are not in it."""
     earliest: bool
+    """Whether what has no offset begins at the first record."""
 
 
 def behind(consumer: Mapping[str, str], admin: Mapping[str, str], copied: Copied, ages: bool) -> list[PartitionLag]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Acl:
-    """An ACL of a topic; operation and permission by Kafka's names."""
+    """An ACL of a topic."""
 
     topic: str
     principal: str
+    """`User:` and the name, as Kafka has it."""
     host: str
     operation: str
+    """Kafka's name, as of `permission`: READ, ALLOW."""
     permission: str
     literal: bool = True
     """The name is one, not a prefix or a pattern."""

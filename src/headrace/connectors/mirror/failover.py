@@ -52,6 +52,7 @@ class TranslatedPosition:
     exact: bool
     """It is the end of what has been mirrored, or a pair of offsets is known for it."""
     from_source: bool
+    """As in `Switch`."""
 
 
 class Failover:

@@ -13,10 +13,12 @@ from headrace.errors import ConfigError
 
 @dataclass(frozen=True)
 class NameFilter:
-    """Names and Java regular expressions, of which one has to match the whole name; `exclude` wins."""
+    """Lets names through."""
 
     include: Sequence[str]
+    """Names and Java regular expressions, as in `exclude`; one has to match the whole name."""
     exclude: Sequence[str]
+    """Wins over `include`."""
 
     def accepts(self, name: str) -> bool:
         """Whether a name is let through."""
@@ -50,7 +52,9 @@ class Selection:
     policy: DefaultPolicy
     filter: NameFilter
     target: str
+    """The alias of the target, whose own topics do not come back."""
     heartbeats: bool = True
+    """Whether topics of heartbeats are mirrored whatever the filter says."""
 
     def accepts(self, topic: str) -> bool:
         """Whether a topic is mirrored."""

@@ -20,9 +20,12 @@ class OffsetSync:
     """A record of the source at `upstream` is the one of the target at `downstream`."""
 
     topic: str
+    """The topic's name in the source."""
     partition: int
     upstream: int
+    """An offset of the source."""
     downstream: int
+    """The offset of its copy in the target."""
 
     def key(self) -> bytes:
         """The record's key."""
@@ -50,7 +53,9 @@ class Checkpoint:
     """The topic's name in the target."""
     partition: int
     upstream: int
+    """The next offset that the group reads in the source."""
     downstream: int
+    """Where it continues in the target."""
     metadata: str = ""
     """The text that the group committed with its offset."""
 
@@ -73,11 +78,13 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """A sign of life of a flow, at `timestamp` (epoch ms)."""
+    """A sign of life of a flow."""
 
     source: str
+    """An alias, as `target`."""
     target: str
     timestamp: int
+    """In ms since the epoch."""
 
     def key(self) -> bytes:
         """The record's key."""

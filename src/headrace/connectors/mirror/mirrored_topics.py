@@ -13,10 +13,12 @@ from headrace.kafka.topic_info import TopicInfo
 
 @dataclass(frozen=True)
 class MirroredTopics:
-    """What is mirrored: the number of partitions by topic of the source, and the name of its copy."""
+    """What is mirrored."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
+    """By topic of the source, its number of partitions."""
     copies: Mapping[str, str] = field(default_factory=dict)
+    """By topic of the source, the name of its copy."""
 
     @property
     def partitions(self) -> list[Partition]:
@@ -43,10 +45,12 @@ def select(topics: Mapping[str, TopicInfo], selection: Selection, source: str) -
 
 @dataclass(frozen=True)
 class Missing:
-    """create: topics of the source that have no copy; grow: name of a copy → number of partitions that it lacks some of."""
+    """What the target lacks."""
 
     create: tuple[str, ...]
+    """Topics of the source that have no copy."""
     grow: Mapping[str, int]
+    """By name of a copy that lacks partitions, the number that it has to have."""
 
     def __bool__(self) -> bool:
         return bool(self.create or self.grow)

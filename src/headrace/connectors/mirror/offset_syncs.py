@@ -31,7 +31,9 @@ class Ends:
     """What comes at `upstream` or later in the source is not yet in the copy, and will be at `downstream` or later there."""
 
     upstream: int
+    """The next offset of the source."""
     downstream: int
+    """The next offset of the copy."""
 
 
 def pair(partition: Partition, ends: Ends, *, alone: bool) -> OffsetSync:

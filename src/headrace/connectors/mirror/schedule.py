@@ -27,12 +27,15 @@ def interval_s(enabled: bool, seconds: int) -> float:
 
 @dataclass(frozen=True)
 class Job:
-    """what: in words, for the log; action: what is done; interval_s: the pause after it; after_s: the one before the first."""
+    """Something that is done again and again."""
 
     what: str
+    """In words, for the log."""
     action: Callable[[], None]
     interval_s: float
+    """The pause after it; negative: it is never run."""
     after_s: float = 0.0
+    """The pause before the first run."""
 
 
 class Schedule:

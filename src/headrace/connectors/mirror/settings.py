@@ -14,6 +14,7 @@ class TopicSetting:
 
     name: str
     value: str | None
+    """None of a secret one."""
     is_default: bool
     """Kafka's own default."""
     hidden: bool = False
@@ -26,18 +27,21 @@ class TopicSetting:
 
 @dataclass(frozen=True)
 class Change:
-    """A setting of a topic to set, or, with None, to unset."""
+    """A setting of a topic to set or unset."""
 
     name: str
     value: str | None
+    """None unsets it."""
 
 
 @dataclass(frozen=True)
 class SettingFilter:
-    """exclude: regular expressions of settings that are not copied; source_defaults: write what is at its default, too."""
+    """Which settings are copied."""
 
     exclude: Sequence[str]
+    """Java regular expressions of settings that are not copied."""
     source_defaults: bool = False
+    """Whether what is at its default in the source is written, too."""
 
     def _passes(self, setting: TopicSetting) -> bool:
         return not setting.hidden and not setting.static and NameFilter([".*"], self.exclude).accepts(setting.name)

@@ -93,11 +93,13 @@ def _apart(sync: OffsetSync, later: OffsetSync, i: int) -> bool:
 
 @dataclass(frozen=True)
 class Naming:
-    """How a topic of the source is called in the target; aliases of both."""
+    """How a topic of the source is called in the target."""
 
     policy: DefaultPolicy
     source: str
+    """The alias of the source."""
     target: str
+    """The alias of the target."""
 
     def downstream(self, topic: str) -> str:
         """The name in the target; of a topic that came from there, the one that it has there."""

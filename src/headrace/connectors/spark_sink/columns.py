@@ -17,13 +17,15 @@ OWN_FIELDS = "headrace_own_fields"
 
 @dataclass(frozen=True)
 class ColumnWriter(WithoutRegistry):
-    """Keys or values as a column (what: "key" or "value"): see `headrace.values.columns.column`, or by a schema in DDL.
+    """Keys or values as a column: see `headrace.values.columns.column`, or by a schema in DDL.
 
     A record that does not fit the schema fails.
     """
 
     what: str
+    """`key` or `value`."""
     ddl: str | None = None
+    """None makes a column of what the data is."""
     enveloped: bool = False
     """Whether values are change events of Debezium."""
 

@@ -16,8 +16,9 @@ class Merge:
     table: str
     stage: str
     columns: Sequence[str]
+    """Of the table."""
     keys: Sequence[str]
-    """`columns`, `keys`: of the table."""
+    """Of the table: by them its rows are found."""
     quoted: Callable[[str], str]
     """An identifier as SQL."""
     sets: Sequence[Collection[str]] = ()

@@ -65,7 +65,9 @@ class KeyedColumns:
     """The columns of a batch's rows."""
 
     columns: Mapping[str, Column]
+    """By name."""
     keys: Sequence[str]
+    """The names of the columns that identify a row."""
     sets: Sequence[Collection[str]]
     """The columns of the records of each schema in the batch, if they are not the same. A column that the schema of a record does
     not have is not to be changed: NULL would take the place of what another record, or somebody else, has written there.

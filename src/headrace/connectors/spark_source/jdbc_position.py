@@ -13,10 +13,12 @@ MICROS = 1_000_000
 
 @dataclass(frozen=True)
 class JdbcPosition:
-    """The last row that was read: its time (microseconds since the epoch) and its number, as far as the mode has them."""
+    """The last row that was read."""
 
     time: int | None = None
+    """In microseconds since the epoch; None in a mode without one."""
     number: int | None = None
+    """None in a mode without one."""
 
     @classmethod
     def of(cls, offset: SourceOffset | None) -> JdbcPosition:
@@ -64,11 +66,14 @@ def integer(name: str, value: object) -> int:
 
 @dataclass(frozen=True)
 class Growth:
-    """The columns by which a table grows, as SQL; literal: the SQL text of a time (microseconds)."""
+    """The columns by which a table grows, as SQL."""
 
     time: str | None
+    """SQL of a time; None in a mode without one."""
     number: str | None
+    """SQL of a number; None in a mode without one."""
     literal: Callable[[int], str]
+    """Takes a time in microseconds since the epoch, returns it as SQL."""
 
     @property
     def columns(self) -> list[str]:
