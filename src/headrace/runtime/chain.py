@@ -45,8 +45,8 @@ class Steps:
     """The steps of a record between reading and writing: converters, transforms, error tolerance."""
 
     connector: str
+    """Named in the headers of dead letters, as `task`."""
     task: int
-    """`connector`, `task`: named in the headers of dead letters."""
     reading: Readers
     stages: tuple[Stage, ...]
     writing: Writers

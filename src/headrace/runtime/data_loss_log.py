@@ -31,11 +31,12 @@ _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}
 
 @dataclass(frozen=True)
 class DataLossTopic:
-    """The topic for the losses of a connector's source; connector, source: names that each record has."""
+    """The topic for the losses of a connector's source."""
 
     name: str
     replication_factor: int
     connector: str
+    """Each record has it, as `source`."""
     source: str | None
 
 

@@ -43,8 +43,9 @@ class FeedPorts:
     ensure_dead_letters: Callable[[str, int], None]
     """Ensures a dead letter topic with its replication factor."""
     is_active: Callable[[str], bool]
+    """Whether this topic is an active one of the connector already."""
     record_active: Callable[[str], None]
-    """`is_active`, `record_active`: the active topics of this connector."""
+    """Adds this topic to them."""
     look_up: Callable[[str], DestinationTopic]
     """Describes an existing topic."""
 

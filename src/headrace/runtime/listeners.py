@@ -17,11 +17,14 @@ LAST_PORT = 65_535
 
 @dataclass(frozen=True)
 class ListenerAddress:
-    """One address to listen on: scheme "http" or "https", host ("" is every interface), port (0 is any free one)."""
+    """One address to listen on."""
 
     scheme: str
+    """`http` or `https`."""
     host: str
+    """Empty is every interface."""
     port: int
+    """0 is any free one."""
 
     @property
     def everywhere(self) -> bool:

@@ -36,19 +36,18 @@ class TaskPlan:
 
     connector: str
     task: int
-    """`connector`, `task`: name and number."""
     props: Props
     """The task configuration."""
     producer: Mapping[str, str]
+    """Java client settings for the destination, as `admin`."""
     admin: Mapping[str, str]
-    """`producer`, `admin`: Java client settings for the destination."""
     creation: TopicCreation | None
     """The rules for new topics; None if Connect creates no topics for this connector."""
     converters: Converters
     """The converters of written records."""
     source_key_converter: Converter | None
+    """Of bytes that are read, as `source_value_converter`; None: they stay bytes."""
     source_value_converter: Converter | None
-    """`source_key_converter`, `source_value_converter`: of bytes that are read; None: they stay bytes."""
     stages: tuple[Stage, ...]
     """The chain."""
     tolerance: Tolerance

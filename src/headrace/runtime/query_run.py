@@ -36,10 +36,12 @@ Deliver = Callable[["DataFrame", str | None, str], None]
 
 @dataclass(frozen=True)
 class ChangeWatch:
-    """Ends a run when `changed(query)` is true; it is called every `interval_s` on the thread of the run, also during batches."""
+    """Ends a run when `changed` returns true."""
 
     interval_s: float
+    """Between two calls."""
     changed: Callable[[Any], bool]
+    """Takes the query; called on the thread of the run, also during batches."""
 
 
 @dataclass(frozen=True)

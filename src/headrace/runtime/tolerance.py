@@ -25,23 +25,26 @@ _STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADE
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead letter topic; context: whether headers describe the failure."""
+    """The dead letter topic."""
 
     topic: str
     replication_factor: int
     context: bool
+    """`errors.deadletterqueue.context.headers.enable`: whether headers describe the failure."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """all: failed records are skipped and the task continues; log: they are logged; messages: with more of the record than where
-    it is (`report`).
-    """
+    """What becomes of failed records."""
 
     all: bool
+    """`errors.tolerance=all`: failed records are skipped, and the task continues."""
     log: bool
+    """`errors.log.enable`."""
     messages: bool
+    """`errors.log.include.messages`: what is logged has more of the record than where it is."""
     dead_letters: DeadLetters | None
+    """None writes none."""
     retry: Mapping[str, int] = field(default_factory=dict)
     """In ms, for the host of plugins: `timeout`, how long a plugin that throws a RetriableException is retried, and `delay`, the
     longest pause between retries.
@@ -54,13 +57,16 @@ NO_TOLERANCE = Tolerance(all=False, log=False, messages=False, dead_letters=None
 
 @dataclass(frozen=True)
 class FailedRecord:
-    """A failed record: its origin, the step (`transform:<alias>`, `input.value` …) and the error."""
+    """A failed record."""
 
     origin: Mapping[str, str | None]
+    """Where it is: topic, partition and offset, or what the source has instead."""
     step: str
+    """`transform:<alias>`, `input.value` …"""
     java_class: str
     message: str
     cause: str | None
+    """The exception behind it, as text; None for none."""
     record: Mapping[str, str | None]
     """What may be logged of it."""
 

@@ -74,11 +74,12 @@ Settings = TypeVar("Settings", SourceConnectorConfig, SinkConnectorConfig)
 
 @dataclass(frozen=True)
 class TaskNumber:
-    """Connector, number of the task, and number of tasks of the connector."""
+    """A task among those of its connector."""
 
     connector: str
     task: int
     tasks: int
+    """How many tasks the connector has."""
 
 
 @dataclass(frozen=True)

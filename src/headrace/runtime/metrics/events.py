@@ -29,10 +29,10 @@ class Batch:
     failed: int = 0
     """Records that failed in the chain."""
     skipped: int = 0
+    """Of the failed records, as `logged` and `letters`."""
     logged: int = 0
     letters: int = 0
-    """`skipped`, `logged`, `letters`: how many of the failed records were skipped, logged, and written to the dead letter topic.
-    """
+    """Written to the dead letter topic."""
 
 
 @dataclass(frozen=True)
@@ -40,29 +40,32 @@ class Committed:
     """The offsets of a batch were stored, or could not be."""
 
     ok: bool
+    """Whether they were stored."""
     took_ms: float
 
 
 @dataclass(frozen=True)
 class Transactional:
-    """A batch was committed in transactions; `sizes` are their numbers of records (KIP-618)."""
+    """A batch was committed in transactions (KIP-618)."""
 
     sizes: tuple[int, ...]
+    """The number of records of each transaction."""
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """State of a feed in its lane: bytes handed to the producer and not acknowledged, and whether flow control pauses it.
-
-    Since the last such event: the pause in ms, a histogram of latencies from record timestamp to acknowledgement
-    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`), and the bytes of keys and values that were read.
-    """
+    """State of a feed in its lane."""
 
     bytes: int
+    """Handed to the producer and not acknowledged."""
     paused: bool
+    """Whether flow control pauses the feed now."""
     paused_ms: int
+    """Since the last such event."""
     latency: tuple[int, ...]
+    """Since the last such event: a histogram by `headrace.spark.feeds.LATENCY_BOUNDS_MS`, from timestamp to acknowledgement."""
     read_bytes: int = 0
+    """Keys and values that were read since the last such event."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +84,18 @@ class Assigned:
 
 @dataclass(frozen=True)
 class Lost:
-    """The source has lost a range of a partition; `records` is 0 if their number is unknown."""
+    """The source has lost a range of a partition."""
 
     records: int
+    """0 if their number is not known."""
 
 
 @dataclass(frozen=True)
 class ModeChosen:
-    """The task's stream runs in this mode, `microbatch` or `realtime`, for this reason."""
+    """The task's stream runs in this mode, for this reason."""
 
     mode: str
+    """`microbatch` or `realtime`."""
     reason: str
 
 

@@ -42,10 +42,12 @@ class TaskFigures:
 
 @dataclass(frozen=True)
 class FigureSample:
-    """A connector's tasks of this worker over one interval: records per second, and the greatest age in ms."""
+    """A connector's tasks of this worker over one interval."""
 
     rate: float
+    """Records per second, of all tasks together."""
     age_ms: float | None
+    """The greatest of them; None if nothing came, or no task has one."""
 
 
 @dataclass

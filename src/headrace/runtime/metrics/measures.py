@@ -20,14 +20,15 @@ STREAMS = "headrace-streams"
 
 @dataclass(frozen=True)
 class Measure:
-    """One attribute: the MBean's type (`group`), the attribute's name, the value, a number or a text, and the MBean's other
-    properties (`labels`).
-    """
+    """One attribute of an MBean."""
 
     group: str
+    """The MBean's type."""
     name: str
+    """Of the attribute."""
     value: float | str
     labels: Mapping[str, str]
+    """The MBean's other properties."""
 
     @property
     def counter(self) -> bool:

@@ -28,20 +28,27 @@ class TaskMetrics:
     kind: str
     """"source" or "sink"."""
     begun_ms: int
-    """When it was started."""
+    """When it was started, epoch ms."""
     read: Meter
     written: Meter
+    """Records, as `read`."""
     commits: Meter
+    """Of offsets that were stored."""
     sizes: Window
+    """Records before the chain, of each batch with any."""
     times_ms: Window
+    """How long each of these batches took."""
     commit_times_ms: Window
     commit_successes: Window
+    """1 for each commit of offsets, 0 for one that failed."""
     transactions: Window
+    """The number of records of each."""
     status: str = "unassigned"
+    """The state, in Kafka's words, in lower case."""
     since_ms: int = 0
-    """`status`, `since_ms`: its state and since when."""
+    """Since when it is in this state, epoch ms."""
     spent_ms: dict[str, int] = field(default_factory=dict)
-    """How long it was in each state before."""
+    """How long it was in each state before, in ms."""
     batches: int = 0
     failures: int = 0
     """How often this task has FAILED, over all its restarts."""
@@ -50,16 +57,23 @@ class TaskMetrics:
     error: str | None = None
     """The last error."""
     error_ms: int = 0
+    """When the last one was, epoch ms: of the task, a record, a commit or an attempt; 0: there was none."""
     failed_records: int = 0
     skipped: int = 0
+    """Of the failed records, as `logged` and `letters`."""
     logged: int = 0
     letters: int = 0
     retries: int = 0
     partitions: int = 0
+    """Assigned to a sink task."""
     losses: int = 0
+    """Ranges that the source has lost, over all restarts."""
     lost_records: int = 0
+    """In these ranges, as far as their number is known."""
     mode: str | None = None
+    """`microbatch` or `realtime`, and why; None: not known yet."""
     in_flight: InFlight | None = None
+    """As of a feed's last event, with totals of all runs of the task; None without a feed."""
     read_bytes: Meter = field(kw_only=True)
     """Of a feed."""
     transacted: int = 0

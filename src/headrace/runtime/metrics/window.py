@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Span:
-    """Length of a window: `samples` of `length_ms` each (`metrics.num.samples`, `metrics.sample.window.ms`)."""
+    """Length of a window."""
 
     length_ms: int = 30_000
+    """Of a sample: `metrics.sample.window.ms`."""
     samples: int = 2
+    """`metrics.num.samples`."""
 
     @property
     def age_ms(self) -> int:
@@ -24,6 +26,7 @@ class Sample:
     """What was recorded from `begun_ms` on, for the length of a sample."""
 
     begun_ms: int
+    """Epoch ms."""
     count: int
     total: float
     largest: float

@@ -13,10 +13,11 @@ _TASK_STATES = ("running", "paused", "failed", "unassigned", "destroyed", "resta
 
 @dataclass(frozen=True)
 class ConnectorMetrics:
-    """State, type, class and version of a connector of this worker; the last three once it was started."""
+    """A connector of this worker."""
 
     status: str = "unassigned"
     kind: str = ""
+    """`source` or `sink`; empty, as class and version, until the connector was started."""
     java_class: str = ""
     version: str = ""
 

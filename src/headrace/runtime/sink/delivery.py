@@ -53,8 +53,9 @@ class SinkPorts:
     message_limits: Callable[[Sequence[str]], Mapping[str, int] | None]
     """`headrace.spark.destination_topic.max_message_bytes` of dead letter topics."""
     is_active: Callable[[str], bool]
+    """Whether this topic is an active one of the connector already."""
     record_active: Callable[[str], None]
-    """`is_active`, `record_active`: the active topics of this connector."""
+    """Adds this topic to them."""
     are_available: Callable[[Mapping[Partition, tuple[int, int]]], bool]
     """Whether these offset ranges are still in the log."""
     recorder: TaskRecorder
@@ -65,15 +66,17 @@ class SinkPorts:
 
 @dataclass(frozen=True)
 class SinkBatchRange:
-    """The offset ranges of a batch: see `SinkBatch`; commit: the offsets to commit once it is written."""
+    """The offset ranges of a batch: see `SinkBatch`."""
 
     offsets: Mapping[Partition, tuple[int, int]]
     topics: frozenset[str] | None
     partition_counts: Mapping[str, int]
     commit: Mapping[Partition, int]
+    """The offsets to commit once it is written."""
     starts: Mapping[Partition, int]
     """The position of every partition of the task before this batch, also of those without a record in it."""
     topic_ids: Mapping[str, str]
+    """By topic."""
 
     @property
     def id(self) -> int:

@@ -29,11 +29,13 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class AssignedPartitions:
-    """A task's partitions, the partition counts and ids of their topics, and whether configured topics are missing."""
+    """A task's partitions."""
 
     partitions: tuple[Partition, ...]
     counts: Mapping[str, int]
+    """By topic, how many partitions it has."""
     waiting: bool
+    """Whether topics that the configuration names do not exist."""
     topic_ids: Mapping[str, str] = field(compare=False)
 
 

@@ -30,7 +30,7 @@ class SinkPlan:
     connector: str
     task: int
     tasks: int
-    """`connector`, `task`, `tasks`: name, number, and number of tasks."""
+    """How many tasks the connector has."""
     props: Props
     """The task configuration."""
     topics: tuple[str, ...] | None
@@ -42,7 +42,7 @@ class SinkPlan:
     consumer: Mapping[str, str]
     letter_producer: Mapping[str, str]
     letter_admin: Mapping[str, str]
-    """`consumer`, `letter_producer`, `letter_admin`: Java client settings."""
+    """Java client settings, as `consumer` and `letter_producer`."""
     reset: str
     """`auto.offset.reset`: start of a partition without a committed offset."""
     check_interval_s: float
