@@ -17,6 +17,7 @@ class Assignment:
     slots: frozenset[int]
     """Its slots, of `count` in all."""
     count: int
+    """Of the whole group."""
     generation: int
     """Generation of the group, for statuses."""
 

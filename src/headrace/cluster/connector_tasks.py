@@ -32,12 +32,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class TaskSlot:
-    """A task of this worker: its runner while it runs, the state that was last reported, and its failures so far."""
+    """A task of this worker."""
 
     state: str = UNASSIGNED
+    """The one that was last reported."""
     runner: TaskRunner | None = None
+    """None while it does not run."""
     start_error: Exception | None = None
+    """Why it could not be started; None if it was, or was not tried."""
     failures: list[Failure] = field(default_factory=list)
+    """So far, oldest first."""
 
 
 class ConnectorTasks:

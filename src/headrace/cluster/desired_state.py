@@ -39,11 +39,13 @@ class DesiredState:
 
 @dataclass
 class Restart:
-    """A request to restart the connector instance and these tasks; `done` is set when it is completed."""
+    """A request to restart the connector instance and these tasks."""
 
     connector: bool = False
     tasks: frozenset[int] = frozenset()
     announce: str = UNASSIGNED
+    """The state that their statuses have until they run."""
     done: threading.Event = field(default_factory=threading.Event)
+    """Set when it is completed."""
     error: Exception | None = None
     """Why the connector, or a task, could not be started; set before `done`. What fails later is in its status only."""

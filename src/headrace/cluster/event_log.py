@@ -43,6 +43,7 @@ class EventTopic:
     replication_factor: int
     """-1: the broker's default."""
     retention_ms: int
+    """The topic's `retention.ms`."""
 
 
 def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:

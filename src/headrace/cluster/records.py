@@ -34,10 +34,11 @@ class TargetState(StrEnum):
 
 @dataclass(frozen=True)
 class ConnectorConfigRecord:
-    """A connector's configuration; None: the connector is deleted."""
+    """A connector's configuration."""
 
     connector: str
     properties: Properties | None
+    """None: the connector is deleted."""
 
     @property
     def key(self) -> str:
@@ -56,6 +57,7 @@ class TaskConfig:
 
     connector: str
     task: int
+    """Its number, from 0."""
     properties: Properties
 
     @property
@@ -71,10 +73,11 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class TasksCommit:
-    """The task configurations before it are complete: there are `tasks` of them."""
+    """The task configurations before it are complete."""
 
     connector: str
     tasks: int
+    """How many there are."""
 
     @property
     def key(self) -> str:
@@ -89,10 +92,11 @@ class TasksCommit:
 
 @dataclass(frozen=True)
 class TargetStateChange:
-    """A connector's target state; None: it is removed."""
+    """A connector's target state."""
 
     connector: str
     state: TargetState | None
+    """None: it is removed."""
 
     @property
     def key(self) -> str:
@@ -110,11 +114,14 @@ class TargetStateChange:
 
 @dataclass(frozen=True)
 class SessionKey:
-    """The key that signs requests between workers: base64, HMAC algorithm, epoch ms of its creation."""
+    """The key that signs requests between workers."""
 
     secret: str
+    """In base64."""
     algorithm: str
+    """Of HMAC, by Java's name."""
     creation_timestamp_ms: int
+    """Epoch ms."""
 
     key = "session-key"
 
@@ -134,7 +141,9 @@ class RestartRequest:
 
     connector: str
     include_tasks: bool
+    """Restarts its tasks too, not the instance of the connector alone."""
     only_failed: bool
+    """Leaves out what has not failed."""
 
     @property
     def key(self) -> str:
@@ -153,6 +162,7 @@ class TaskCount:
 
     connector: str
     tasks: int
+    """Whose producers are fenced."""
 
     @property
     def key(self) -> str:
@@ -170,6 +180,7 @@ class LoggerLevel:
     """A log level for a namespace of loggers on every worker."""
 
     namespace: str
+    """The loggers of this name, and all whose names begin with it and a dot."""
     level: str
 
     @property

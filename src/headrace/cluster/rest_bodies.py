@@ -16,12 +16,14 @@ Status = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ConnectorInfo:
-    """A connector as `POST /connectors` and `GET /connectors/{name}` show it; tasks are (connector, number)."""
+    """A connector as `POST /connectors` and `GET /connectors/{name}` show it."""
 
     name: str
     config: Mapping[str, Any]
     tasks: Sequence[tuple[str, int]]
+    """Connector and number of each."""
     type: str
+    """`source`, `sink` or `unknown`."""
 
 
 UNKNOWN = "unknown"
@@ -62,6 +64,7 @@ class RequestedRestart:
     """The parts affected by a restart request with `includeTasks` or `onlyFailed` (KIP-745)."""
 
     connector: bool
+    """Whether the instance of the connector is."""
     tasks: frozenset[int]
 
 

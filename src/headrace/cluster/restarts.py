@@ -18,19 +18,24 @@ _LONGEST_CAUSE = 300
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure of a task: when, in epoch ms, and its cause in one line."""
+    """A failure of a task."""
 
     at_ms: int
+    """Epoch ms."""
     cause: str
+    """In one line."""
 
 
 @dataclass(frozen=True)
 class AutomaticRestart:
-    """The decision after a failure: the next attempt, of `budget`, at `next_ms` (epoch ms); None: the task stays failed."""
+    """The decision after a failure."""
 
     failures: Sequence[Failure]
+    """Those within `task.restart.window.ms`, oldest first; the last one is that which is decided on."""
     budget: int
+    """How many attempts there are in all."""
     next_ms: int | None
+    """When the next attempt is, epoch ms; None: the task stays failed."""
 
     def status(self) -> dict[str, Any]:
         """The `restart` of a task's status: attempts made and allowed, the time of the next one, the last failures."""

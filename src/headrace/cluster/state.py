@@ -53,8 +53,9 @@ class ClusterState:
     session_key: SessionKey | None = None
     """The latest session key."""
     restart_requests: Mapping[str, RestartRequest] = field(default_factory=dict)
+    """The latest of each connector."""
     loggers: Mapping[str, str] = field(default_factory=dict)
-    """`restart_requests`, `loggers`: the latest per connector and namespace."""
+    """The latest level of each namespace."""
     fencing_counts: Mapping[str, int] = field(default_factory=dict)
     """Name -> tasks to fence."""
     pending_fencing: frozenset[str] = frozenset()

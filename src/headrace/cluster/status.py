@@ -16,11 +16,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StatusState:
-    """An immutable snapshot: connectors by name, tasks by connector and number, active topics by connector and topic."""
+    """An immutable snapshot."""
 
     connectors: Mapping[str, Status] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[int, Status]] = field(default_factory=dict)
+    """By connector and number."""
     topics: active.ActiveTopics = field(default_factory=dict)
+    """By connector and topic."""
 
     def latest_generation(self) -> int:
         """The highest generation of all statuses, -1 if there is none."""

@@ -35,10 +35,11 @@ class Status(TypedDict):
 
 @dataclass(frozen=True)
 class ConnectorStatusRecord:
-    """The state of a connector; None: it was removed."""
+    """The state of a connector."""
 
     connector: str
     status: Status | None
+    """None: it was removed."""
 
     @property
     def key(self) -> str:
@@ -48,11 +49,12 @@ class ConnectorStatusRecord:
 
 @dataclass(frozen=True)
 class TaskStatusRecord:
-    """The state of a task; None: it was removed."""
+    """The state of a task."""
 
     connector: str
     task: int
     status: Status | None
+    """None: it was removed."""
 
     @property
     def key(self) -> str:
@@ -62,11 +64,12 @@ class TaskStatusRecord:
 
 @dataclass(frozen=True)
 class ActiveTopic:
-    """An active topic of a connector; None: it is not active any more."""
+    """An active topic of a connector."""
 
     connector: str
     topic: str
     status: active.TopicStatus | None
+    """None: it is not active any more."""
 
     @property
     def key(self) -> str:

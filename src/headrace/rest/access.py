@@ -20,10 +20,12 @@ CHALLENGE = 'Basic realm="headrace", charset="UTF-8"'
 
 @dataclass(frozen=True)
 class Access:
-    """role: of a user by name and password (None: not sent), or None; it may take a while. refuse: the answer to a stranger."""
+    """Who may use the REST API."""
 
     role: Callable[[str | None, str | None], Role | None]
+    """Takes name and password (None: not sent), returns the user's role, None for a stranger; it may take a while."""
     refuse: Callable[[], Response]
+    """Returns the answer to a stranger."""
 
 
 def access(config: WorkerConfig) -> Access | None:

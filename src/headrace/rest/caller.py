@@ -18,6 +18,7 @@ class Caller:
     name: str | None
     """None without authentication."""
     role: Role
+    """ADMIN without authentication."""
 
 
 ANYBODY = Caller(None, Role.ADMIN)

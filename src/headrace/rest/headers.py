@@ -25,6 +25,7 @@ class HeaderRule:
     """One header of `response.http.headers.config`."""
 
     action: str
+    """One of ACTIONS."""
     name: str
     value: str
     """Text, or for the date actions milliseconds from now."""

@@ -21,6 +21,7 @@ class LineageNode:
     """A connector, a topic, a sub-topology of a streams application, something that is no topic, or what is not known."""
 
     id: str
+    """Names its kind as well: no two nodes have one id."""
     kind: str
     name: str
     place: str | None = None
@@ -37,6 +38,7 @@ class LineageEdge:
     """Data flows from one node to the other."""
 
     source: str
+    """The id of a node, as `target`."""
     target: str
     since_ms: int | None = None
     """When the topic was seen in use for the first time since the last reset, in ms since the epoch."""

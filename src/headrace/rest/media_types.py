@@ -27,6 +27,7 @@ class MediaType:
     parameters: tuple[tuple[str, str], ...] = ()
     """Values have quotes only where they need them."""
     quality: float = 1.0
+    """From 0 to 1: `q` of an Accept header."""
 
     @property
     def wildcards(self) -> int:

@@ -42,15 +42,18 @@ class OverviewRow:
 
     name: str
     type: str
+    """`source`, `sink` or `unknown`."""
     connector_class: str
     state: str
     """State of the connector; FAILED if it, or any of its tasks, has failed."""
     connector_state: str
     """State of the connector without its tasks: one that is paused stays so when a task has failed."""
     worker_id: str
+    """Of the connector's instance."""
     workers: Sequence[str]
     """Of the connector and its tasks."""
     tasks: int
+    """How many, as `running`."""
     running: int
     failed: int
     """Tasks that have failed."""
@@ -58,12 +61,17 @@ class OverviewRow:
     """The first line of what went wrong, of the connector or else of its first task that failed, that its cluster is away, or
     which task makes no progress while its lag grows; empty if there is nothing."""
     lag: int | None
+    """Of all tasks, in records; None if it is not known."""
     freshness_ms: int | None
+    """How long the oldest record that is not delivered has been there, to two digits; None if that is not known."""
     age_ms: float | None
+    """Of the oldest record of the last batch when it was acknowledged; None where it is not measured."""
     rate: float
+    """Records per second, of all tasks."""
     rates: Sequence[float]
     """The last minutes, oldest first."""
     topics: Sequence[str]
+    """Those that are active."""
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -130,10 +138,12 @@ class OverviewQuery:
     text: str = ""
     """In the name, class, problem, a topic or a worker; upper and lower case are the same."""
     state: str = ""
+    """Empty, as `type`: all."""
     type: str = ""
     sort: str = ""
     """A field of SORTS; a minus before it: the other way round. By default what has failed comes first."""
     page: int = 1
+    """From 1."""
 
     def select(self, rows: Sequence[OverviewRow]) -> list[OverviewRow]:
         """The rows that match, in order, of all pages."""

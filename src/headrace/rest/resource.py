@@ -53,6 +53,7 @@ class Route:
 
     method: str
     path: str
+    """With `{…}` for what varies."""
     handler: Handler
     gives: Mapping[int, str | None]
     """Status → schema of the answer, None for an empty one."""
@@ -63,6 +64,7 @@ class Route:
     limit_s: float | None = None
     """Seconds after which `late(herder)` answers instead."""
     late: Late = _request_timed_out
+    """Takes the herder, returns the answer after `limit_s`."""
     known: bool = False
     """The worker knows the answer: the handler waits for nothing, and needs no thread of its own."""
 

@@ -42,11 +42,15 @@ class StreamsCommand:
     id: str
     application: str
     instance: str
+    """The name of the instance that is to carry it out."""
     request: CommandRequest
     user: str | None
+    """Who asked; None without authentication."""
     asked_ms: int
+    """Epoch ms."""
     state: str = WAITING
     message: str | None = None
+    """What came of it, in a sentence; None until then."""
     topics: tuple[str, ...] = ()
     """Those that have been created, or would be."""
 

@@ -18,10 +18,12 @@ _REMEMBERED = 1000
 
 @dataclass(frozen=True)
 class User:
-    """A user: the highest of their roles, and the hash of their password."""
+    """A user."""
 
     role: Role
+    """The highest of their roles."""
     hash_text: str
+    """The hash of their password, as the users' file has it."""
 
 
 class Users:

@@ -34,10 +34,11 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 @dataclass(frozen=True)
 class Draft:
-    """What is being edited: `config` as the browser has it, secrets hidden."""
+    """What is being edited."""
 
     name: str
     config: Settings
+    """As the browser has it, secrets hidden."""
     mode: str
     """`form` or `json`."""
     text: str

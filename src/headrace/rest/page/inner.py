@@ -22,6 +22,7 @@ class Reply:
 
     status: int
     text: str
+    """The body, in JSON."""
 
     @property
     def ok(self) -> bool:

@@ -15,10 +15,11 @@ _SWEEPS = 6
 
 @dataclass(frozen=True)
 class Box:
-    """A node and its left upper corner."""
+    """A node and its place."""
 
     node: LineageNode
     x: float
+    """Of the left upper corner, as `y`."""
     y: float
 
 

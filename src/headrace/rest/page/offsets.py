@@ -20,11 +20,14 @@ Offsets = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class OffsetChangeRow:
-    """One partition whose offset changes; None: it has none before, or after."""
+    """One partition whose offset changes."""
 
     partition: Any
+    """As the connector's offsets have it: a map, or topic and partition."""
     old: Any
+    """None: there is none before."""
     new: Any
+    """None: there is none after."""
 
 
 def show(call: Call) -> Response:
