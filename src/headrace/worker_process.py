@@ -90,11 +90,14 @@ def run_standalone(
 
 @dataclass(frozen=True)
 class ProcessStart:
-    """connectors: to be made once the worker runs; ready: called then; stop: ends the worker."""
+    """What a worker is started with."""
 
     connectors: Sequence[tuple[str, dict[str, str], str | None]]
+    """Made once the worker runs: name, configuration and initial state (None: running) of each."""
     ready: Ready | None
+    """Called once the worker and these connectors run; None calls nothing."""
     stop: threading.Event
+    """Ends the worker once it is set."""
 
 
 def _client(config: DistributedConfig) -> WorkerClient:

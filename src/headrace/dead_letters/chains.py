@@ -42,6 +42,7 @@ class ReplayAttempt:
     outcome: str = "ready"
     """ready, or why nothing is written: dropped, failed or refused."""
     message: str | None = None
+    """Why nothing is written."""
 
     def json(self, letter_id: str, previous: Replay | None, *, dry_run: bool) -> dict[str, Any]:
         """The JSON of the REST API. previous: the earlier replay of the letter, if there is one."""

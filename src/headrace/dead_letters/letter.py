@@ -59,6 +59,7 @@ class Letter:
     sizes: tuple[int | None, int | None] = (None, None)
     """The lengths in bytes of the whole key and value; None: of null."""
     replay: Replay | None = None
+    """The last earlier one; None if it was not replayed."""
 
     @classmethod
     def of(cls, record: RawRecord) -> Letter:

@@ -45,6 +45,7 @@ class Replays:
     producer: Props
     """Java settings, as are those of the consumer."""
     consumer: Props
+    """Java settings, as of `producer`."""
     admin: Admin
 
     @property

@@ -79,6 +79,7 @@ class ReplayRequest:
     connector: str | None = None
     """The connector of letters that name none; None: the only one of the topic."""
     dry_run: bool = False
+    """Whether nothing is written."""
     again: bool = False
     """Whether to replay letters again that have been replayed."""
 

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DemoTable:
-    """A table: its name, that of its topic too, the column that keys its records, its rows, and its topic's partitions."""
+    """A table."""
 
     name: str
+    """Of its topic, too."""
     key: str
+    """The column that keys its records."""
     rows: int
     partitions: int
+    """Of its topic."""
 
 
 TABLES = (DemoTable("flights", "carrier", 336_776, 4), DemoTable("weather", "origin", 26_115, 1))

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class DemoResult:
-    """The checksums of each source topic and its copy, and the lag of the source group by topic."""
+    """What the demo has copied."""
 
     prefix: str
+    """Of the names of the copies."""
     pairs: dict[str, tuple[Checksum, Checksum]]
+    """By topic, the checksums of it and of its copy."""
     lag: dict[str, int] = field(default_factory=dict)
+    """Of the source's group, by topic."""
 
     @property
     def matches(self) -> bool:

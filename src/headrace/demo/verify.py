@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checksum:
-    """Records of a topic: how many, and the sum of their 64-bit hashes (so that their order does not matter)."""
+    """The records of a topic."""
 
     records: int
     hash: str
+    """The sum of their 64-bit hashes, so that their order does not matter; 16 hexadecimal digits."""
 
 
 def checksum(spark: SparkSession, bootstrap: str, topic: str) -> Checksum:

@@ -51,6 +51,7 @@ class JobSettings:
     """The worker's settings for all jobs (`openlineage.integration.job.*`)."""
 
     namespace: str
+    """Of the jobs."""
     description: str | None = None
     """Replaces the description of each job."""
     owners: Sequence[tuple[str, str]] = ()

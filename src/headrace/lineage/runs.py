@@ -55,6 +55,7 @@ class LineageRun:
     """A run that has started and not ended, or whose job is still failed."""
 
     id: str
+    """OpenLineage's run id, a UUID."""
     last_event_s: float
     """When its last event was sent, of `time.monotonic()`."""
     failed: bool = False
@@ -66,9 +67,11 @@ class RunEventPlan:
     """An event to send."""
 
     kind: str
+    """START, RUNNING, COMPLETE or FAIL."""
     job: str
     """The connector or application."""
     run: str
+    """Its id."""
     trace: str | None = None
 
 

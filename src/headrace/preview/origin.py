@@ -36,10 +36,12 @@ _NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class LiveTopics:
-    """The topics with live records, and Java settings of clients of their cluster."""
+    """The topics with live records."""
 
     matches: Callable[[str], bool]
+    """Takes the name of a topic."""
     consumer: Props
+    """Java settings of clients of their cluster, as `admin`."""
     admin: Props
 
 
@@ -50,8 +52,8 @@ class RecordOrigin:
     default_topic: str = _DEFAULT_TOPIC
     """The topic of given records that name none."""
     key_kind: str = "bytes"
+    """The kind of the source's column if no converter reads it, as in `headrace.record`; as `value_kind`."""
     value_kind: str = "bytes"
-    """`key_kind`, `value_kind`: the kinds of the source's columns if no converter reads them, as in `headrace.record`."""
     live: LiveTopics | None = None
     """The topics of its records; None: they are not in Kafka."""
     chain_input: Callable[[RawRecord], RawRecord] = lambda record: record
@@ -66,6 +68,7 @@ class PreviewPlan:
 
     origin: RecordOrigin
     sink: bool
+    """Whether the connector is one."""
     stages: tuple[Stage, ...]
     reading: Converters | Readers
     writing: Converters

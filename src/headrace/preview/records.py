@@ -31,6 +31,7 @@ class RawRecord:
 
     topic: str
     partition: int | None
+    """None at the start of a chain that is not fed by a topic."""
     offset: int
     timestamp: int | None
     """Ms since the epoch."""

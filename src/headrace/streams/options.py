@@ -169,7 +169,7 @@ class Repartitioned(_Formats):
     """How `repartition` writes its topic; the name is the topic's."""
 
     partitions: int | None = None
-    """None takes as many as the topic has that the records come from."""
+    """None derives it from the topics that the records come from."""
     partitioner: Partitioner | None = None
     """As that of `Produced`."""
 

@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TestRecord:
-    """A record that a topology wrote: key and value as Python, its time in ms."""
+    """A record that a topology wrote."""
 
     __test__ = False  # not a test, whatever pytest thinks of the name
 
     key: Any
+    """A value of Python, as `value` is."""
     value: Any
     timestamp: int
+    """In ms."""
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 

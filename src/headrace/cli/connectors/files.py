@@ -15,12 +15,14 @@ ENDINGS = (".json", ".properties")
 
 @dataclass(frozen=True)
 class ConnectorFile:
-    """A connector as a file wants it; initial_state: of a new one, None for running."""
+    """A connector as a file wants it."""
 
     name: str
     config: dict[str, str]
+    """With `name`."""
     file: Path
     initial_state: str | None = None
+    """Of a new connector; None: running."""
 
     def body(self) -> dict[str, object]:
         """The body of `POST /connectors`."""

@@ -60,6 +60,7 @@ class Environment:
     url: str
     """The REST API of any worker; without the values of config providers."""
     values: Mapping[str, str]
+    """Of the places `{{ name }}` in the files of the project."""
     worker: Path | None = None
     """A worker file, whose converters are the defaults in tests."""
     kafka: Mapping[str, str] = field(default_factory=dict)

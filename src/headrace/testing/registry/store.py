@@ -30,13 +30,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Registered:
-    """A schema with its id; references: as the request had them."""
+    """A schema with its id."""
 
     id: int
     guid: str
     type: str
     text: str
     references: _References = ()
+    """Name in the schema, subject and version of each, as the request had them."""
 
     def json(self) -> dict[str, Any]:
         """As the registry answers it: the type of Avro is left out."""
@@ -50,11 +51,12 @@ class Registered:
 
 @dataclass
 class Version:
-    """A schema under a subject; deleted: softly, it can still be found by its id."""
+    """A schema under a subject."""
 
     number: int
     schema: Registered
     deleted: bool = False
+    """Softly: its schema can still be found by its id."""
 
 
 @dataclass
@@ -64,9 +66,13 @@ class Store:
     first_id: int = 1
     """Of the ids that are given out."""
     subjects: dict[str, list[Version]] = field(default_factory=dict)
+    """By name, the versions in order, deleted ones as well."""
     schemas: dict[int, Registered] = field(default_factory=dict)
+    """By id."""
     levels: dict[str | None, str] = field(default_factory=lambda: {None: "BACKWARD"})
+    """Of compatibility, by subject; None is the level of all others."""
     modes: dict[str | None, str] = field(default_factory=lambda: {None: "READWRITE"})
+    """By subject; None is the mode of all others."""
 
     _ids: dict[_Content, int] = field(default_factory=dict)
     _places: dict[int, list[tuple[str, Version]]] = field(default_factory=dict)
