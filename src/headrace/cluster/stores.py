@@ -101,8 +101,10 @@ class WorkerStores:
     status: StatusStore
     offsets: KafkaOffsetStore
     transactions: WorkerTransactions | None = None
+    """None, as `own_offsets` and `prepare`, of a standalone worker."""
     own_offsets: OffsetStores | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
+    """By `offsets`, `status` and `config`: creates the topic if it is missing, and verifies it."""
     events: EventLogs = field(default_factory=EventLogs)
 
     def start(self) -> None:

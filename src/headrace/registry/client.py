@@ -40,6 +40,7 @@ class RegisteredSchema:
     """AVRO, JSON or PROTOBUF."""
     text: str
     references: tuple[Reference, ...] = ()
+    """The schemas that its text refers to."""
 
 
 @dataclass(frozen=True)

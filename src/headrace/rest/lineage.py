@@ -23,6 +23,7 @@ class LineageNode:
     id: str
     """Names its kind as well: no two nodes have one id."""
     kind: str
+    """CONNECTOR, TOPIC, EXTERNAL, APPLICATION or UNKNOWN."""
     name: str
     place: str | None = None
     """The bootstrap servers of a topic's cluster, None: that of the workers; the sub-topology of an application; the namespace

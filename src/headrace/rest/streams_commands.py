@@ -49,6 +49,7 @@ class StreamsCommand:
     asked_ms: int
     """Epoch ms."""
     state: str = WAITING
+    """`waiting`, `sent`, `done`, `failed` or `expired`."""
     message: str | None = None
     """What came of it, in a sentence; None until then."""
     topics: tuple[str, ...] = ()

@@ -22,7 +22,9 @@ class RunningConnector:
     instance: Connector
     version: str
     task_class: str
+    """The class of its tasks, as the connector names it."""
     config: Resolved
+    """As resolved: with the values of config providers."""
     settings: ConnectorSettings
 
     def task_configs(self) -> list[dict[str, str]]:

@@ -165,6 +165,7 @@ class FeedFailure:
     place: str | None
     """`topic=…, partition=…, offset=…` of the record, if it is about one."""
     target: str | None
+    """The topic that the record was for; None if it is not about one."""
     size: int
     """Of key and value, in bytes."""
     java_class: str

@@ -78,6 +78,7 @@ class StateStore:
     """None, as with `value_serde`: by the type of its rows; in a processor's store the default of the application."""
     value_serde: Serde | None = None
     logging_enabled: bool = True
+    """Whether it has a changelog topic."""
     log_config: Mapping[str, str] = field(default_factory=dict)
     """Settings of the changelog topic."""
     timestamped: bool = False

@@ -45,6 +45,7 @@ class TestRecord:
     timestamp: int
     """In ms."""
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    """Names and values."""
 
 
 class TopologyTestDriver:

@@ -21,6 +21,7 @@ class CommitProgress:
     lag: int | None = None
     """The last observed lag."""
     running: bool = False
+    """Whether the task was, at the last observation."""
 
     def updated(self, commits: float, lag: int | None, running: bool, now_ms: int) -> CommitProgress:
         """Add an observation. commits: total number of commits; lag: None if unknown."""
