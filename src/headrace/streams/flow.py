@@ -29,7 +29,7 @@ class StreamFlow:
     sources: frozenset[str]
     """The names of the source nodes that have to be co-partitioned with those of a join."""
     key_serde: Serde | None = None
-    """None, as with `value_serde`: by the type that the engine finds."""
+    """None: it follows from the type of the keys; so does `value_serde` from that of the values."""
     value_serde: Serde | None = None
 
     def to(self, node: GraphNode, **changes: object) -> StreamFlow:

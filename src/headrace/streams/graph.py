@@ -18,18 +18,18 @@ from headrace.streams.topology import Topology
 
 
 class GraphNode:
-    """An operator. `grace_ms`: of windowed aggregations, how long after its end a window may change.
-
-    `changes_key`, `changes_value`, `merges`: read by the optimizer; `keeps_null_keys`: a left or outer join, which needs records
-    without a key; `versioned`: whether the result is a versioned table, None if its parents decide.
-    """
+    """An operator."""
 
     changes_key = False
+    """Read by the optimizer, as `changes_value` and `merges`."""
     changes_value = False
     merges = False
     keeps_null_keys = False
+    """Whether it is a left or outer join, which needs records without a key."""
     versioned: bool | None = None
+    """Whether the result is a versioned table; None: its parents decide."""
     grace_ms: int | None = None
+    """Of windowed aggregations, how long after its end a window may change."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -99,18 +99,19 @@ class StoreNode(GraphNode):
 
 
 class Repartition(GraphNode):
-    """A repartition topic: filter, sink and source. `filter`: None for that of a regrouped table; `optimizable`: it may be
-    merged with others.
-    """
+    """A repartition topic: filter, sink and source."""
 
     partitions: int | None = None
+    """As in `RepartitionTopic`."""
     partitioner: Partitioner | None = None
     key_serde: Serde | None = None
     value_serde: Serde | None = None
     optimizable = True
+    """Whether the optimizer may merge it with others."""
     drops_null_keys = False
 
     def __init__(self, source: str, sink: str, filter: str | None, topic: str) -> None:
+        """filter: None for that of a regrouped table."""
         super().__init__(source)
         self.sink, self.filter, self.topic = sink, filter, topic
 

@@ -75,7 +75,7 @@ class StateStore:
     retain_duplicates: bool = False
     """As in `StoreSupplier`."""
     key_serde: Serde | None = None
-    """None, as with `value_serde`: by the type of its rows; in a processor's store the default of the application."""
+    """None, as of `value_serde`: it follows from the type of the rows; in the store of a processor, from the configuration."""
     value_serde: Serde | None = None
     logging_enabled: bool = True
     """Whether it has a changelog topic."""

@@ -36,6 +36,7 @@ class KTable:
     """The latest value per key. `queryable_store_name`: None if it has no named store."""
 
     def __init__(self, table: TableFlow) -> None:
+        """table: what it is made of."""
         self.table = table
         self.flow, self.view, self.queryable_store_name = table.flow, table.view, table.queryable_store_name
 
