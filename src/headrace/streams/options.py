@@ -102,7 +102,7 @@ class Consumed(_Formats):
     """How a topic is read. Raises ConfigError for a reset policy that Kafka does not have."""
 
     timestamp_extractor: Callable[..., Any] | None = None
-    """Takes the Columns of key, value and the record's own time (ms), returns that of the time; None takes the record's own."""
+    """Takes key, value and the record's own time in ms, as Columns, returns the time to use; None: the record's own."""
     reset_policy: str | None = None
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
 
@@ -240,7 +240,7 @@ class StreamJoined(_Formats):
     other_store_supplier: StoreSupplier | None = None
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
-    """Settings of the changelog topics of all stores of the join."""
+    """Settings of changelog topics; a store with a supplier has the defaults."""
     store_type: StoreType | None = None
     """Of stores without a supplier."""
 

@@ -40,7 +40,7 @@ class Topology:
     source_changelogs: dict[str, str] = field(default_factory=dict)
     """Store → the source topic that serves as its changelog."""
     copartitioned: list[frozenset[str]] = field(default_factory=list)
-    """Names of sources, whose topics need the same number of partitions."""
+    """Groups of sources, by name, of which all topics need one number of partitions."""
     store_type: StoreType | None = None
     """Of stores without one; set by the builder's config."""
     _group: dict[str, str] = field(default_factory=dict, repr=False)  # node → another of its group; a root has itself
