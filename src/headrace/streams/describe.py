@@ -95,4 +95,5 @@ def _set(texts: tuple[str, ...] | list[str]) -> str:
 
 
 def _names(nodes: TreeSet[_Described]) -> str:
-    return ", ".join(node.name for node in nodes) or "none"
+    names = [node.name for node in nodes]
+    return ", ".join(names) if names else "none"  # a name may be empty

@@ -165,6 +165,11 @@ def a_suppressed_table_that_is_joined(b: StreamsBuilder) -> None:
     b.stream("s").join(t, JOINER).to("out")
 
 
+def a_suppressed_table_with_an_empty_name(b: StreamsBuilder) -> None:
+    held = Suppressed.until_time_limit(seconds(10), Suppressed.BufferConfig.unbounded())
+    b.table("in").suppress(held.with_name("")).to_stream().to("out")
+
+
 def two_tables_of_one_topic_are_refused(b: StreamsBuilder) -> None:
     b.table("in").to_stream().to("a")
     b.table("in").to_stream().to("b")
