@@ -28,6 +28,14 @@ def by_duration(duration: Duration) -> str:
     return f"{BY_DURATION}PT{duration_ms / 1000:.3f}S"
 
 
+def as_java(duration_ms: int) -> str:
+    """A duration of zero or more milliseconds as Java writes it: `PT1M0.5S`."""
+    minutes, rest_ms = divmod(duration_ms, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{rest_ms / 1000:.3f}".rstrip("0").rstrip(".") + "S" if rest_ms or not duration_ms else ""
+    return "PT" + (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "") + seconds
+
+
 def saturated_sum(*parts: int) -> int:
     """The sum in milliseconds, at most Java's greatest long, where Kafka stops as well."""
     return min(sum(parts), MAX_LONG)

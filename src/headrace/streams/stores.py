@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from headrace.errors import ArgumentError, ConfigError
 from headrace.streams.arguments import check_fields
-from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.durations import Duration, as_java, milliseconds
 from headrace.streams.serdes import Serde
 
 
@@ -127,7 +127,7 @@ def _window(name: str, retention: Duration, size: Duration, retain_duplicates: b
     if size_ms > retention_ms:
         raise ArgumentError(
             f"The retention period of the window store {name} must be no smaller than its window size. "
-            f"Got size=[{size_ms}], retention=[{retention_ms}]"
+            f"Got size=[{as_java(size_ms)}], retention=[{as_java(retention_ms)}]"
         )
     return StoreSupplier(name, StoreKind.WINDOW, persistent, retention_ms, size_ms, retain_duplicates)
 

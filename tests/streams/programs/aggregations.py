@@ -27,6 +27,7 @@ from tests.streams.programs.functions import (
     VALUE,
     days,
     hours,
+    millis,
     minutes,
     seconds,
 )
@@ -154,6 +155,10 @@ def a_retention_below_the_session_is_refused(b: StreamsBuilder) -> None:
 def a_retention_below_the_sliding_window_is_refused(b: StreamsBuilder) -> None:
     w = b.stream("in").group_by_key().windowed_by(SlidingWindows.of_time_difference_and_grace(minutes(5), minutes(1)))
     w.count(Materialized.as_("short").with_retention(minutes(10)))
+
+
+def a_store_that_forgets_before_its_windows_end_is_refused(b: StreamsBuilder) -> None:
+    Stores.persistent_window_store("short", millis(1001), minutes(90), False)
 
 
 def stores_by_suppliers(b: StreamsBuilder) -> None:
