@@ -50,11 +50,11 @@ class Topology:
         """Read topics, or the topics that match one pattern."""
         patterns = [topic for topic in topics if isinstance(topic, re.Pattern)]
         names = tuple(topic for topic in topics if isinstance(topic, str))
+        self._check_new(name)
         if not topics:
             raise TopologyError("topics cannot be empty")
         if patterns and len(topics) > 1:
             raise TopologyError("A source reads topics or one pattern, not both.")
-        self._check_new(name)
         for topic in names:
             self._check_unread(topic)
         for pattern in patterns:
@@ -109,8 +109,6 @@ class Topology:
 
     def add_global_store(self, store: StateStore, source: str, topic: str, processor: str, supplier: Any) -> Topology:
         """A store that every instance fills with the whole topic."""
-        if source == processor:
-            raise TopologyError("sourceName and processorName must be different.")
         self._check_new(source)
         self._check_unread(topic)
         self._check_new(processor)
@@ -118,6 +116,8 @@ class Topology:
             raise TopologyError(f"A different StateStore has already been added with the name {store.name}")
         if store.name in self.global_stores:
             raise TopologyError(f"A different GlobalStateStore has already been added with the name {store.name}")
+        if source == processor:
+            raise TopologyError("sourceName and processorName must be different.")
         operation = supplier if isinstance(supplier, TableSource) else UserProcessor(supplier)
         self.global_topics.add(topic)
         self._add(SourceNode(source, (topic,), None, Consumed(None, store.key_serde, store.value_serde)))

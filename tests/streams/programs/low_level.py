@@ -116,3 +116,13 @@ def a_store_of_an_unknown_processor_is_refused(t: Topology) -> None:
 def equal_names_of_a_global_source_and_processor_are_refused(t: Topology) -> None:
     store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("g"), Serdes.string(), Serdes.long())
     t.add_global_store(store.with_logging_disabled(), "same", "g-topic", "same", PROCESSOR)
+
+
+def a_source_without_topics_whose_name_is_taken_is_refused_for_its_name(t: Topology) -> None:
+    t.add_source("s", "a").add_source("s")
+
+
+def a_global_store_whose_topic_is_read_is_refused_for_its_topic(t: Topology) -> None:
+    store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("g"), Serdes.string(), Serdes.long())
+    t.add_source("s", "a")
+    t.add_global_store(store.with_logging_disabled(), "same", "a", "same", PROCESSOR)
