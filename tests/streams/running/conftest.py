@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,18 +12,18 @@ from headrace.streams import Consumed, Serdes, StreamsBuilder
 from headrace.testing.topology_test_driver import TopologyTestDriver
 from tests.clusters import Cluster
 from tests.streams.running.application import Application
+from tests.support import INTERPRETED, everything
 
 STRINGS = Consumed.with_(Serdes.string(), Serdes.string())
 
 
 @pytest.fixture
-def drive(spark, request) -> Callable[..., TopologyTestDriver]:
+def drive(spark) -> Callable[..., TopologyTestDriver]:
     """Makes a driver of what a builder has; with generated code if all is tested."""
-    if os.environ.get("HEADRACE_TESTS") != "all":
-        request.getfixturevalue("interpreted")
+    settings = {} if everything() else INTERPRETED  # of the application, as its session has none of another session's
 
     def make(builder: StreamsBuilder, **more: Any) -> TopologyTestDriver:
-        config = {"application.id": "app", "bootstrap.servers": "none:1", **more.pop("config", {})}
+        config = {"application.id": "app", "bootstrap.servers": "none:1", **settings, **more.pop("config", {})}
         return TopologyTestDriver(builder.build(config), config, spark, **more)
 
     return make
