@@ -20,6 +20,7 @@ import pytest
 
 from tests.deploy.requirements import closure
 from tests.deploy.test_files import ROOT, instructions
+from tests.support import quick_java
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +78,7 @@ def test_the_demo_runs_from_a_wheel_and_a_bundle_in_a_fresh_environment_without_
     programs = environment(tmp_path / "environment", build(tmp_path / "source"))
     assert "No broken requirements" in run(programs / "python", "-m", "pip", "check", cwd=tmp_path)
     run(sys.executable, "-m", "headrace.cli", "jars", "bundle", "--all", tmp_path / "jars.tar", cwd=tmp_path)
-    offline = {**NOTHING_FETCHED, "HEADRACE_HOME": str(tmp_path / "home")}
+    offline = {**quick_java(), **NOTHING_FETCHED, "HEADRACE_HOME": str(tmp_path / "home")}
     imported = run(programs / "headrace", "jars", "import", tmp_path / "jars.tar", cwd=tmp_path, environ=offline)
     assert imported.endswith(f" jars are in {tmp_path / 'home'}\n")
     command = [*without_network(), programs / "headrace", "demo", "--exit"]
