@@ -13,11 +13,15 @@ from headrace.connectors.spark_sink.config import SparkSinkConfig
 from headrace.errors import ConnectError
 from headrace.sql_functions import F
 from tests.spark_formats.sinks import Topic, task
+from tests.support import everything
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 UPSERT = {"format": "delta", "insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true"}
+
+# Each test makes a table of its own columns, for whose every batch Spark would compile code: that was most of their time.
+pytestmark = [] if everything() else [pytest.mark.usefixtures("interpreted")]
 
 
 def rows(spark: SparkSession, path: Path) -> list[tuple[object, ...]]:
