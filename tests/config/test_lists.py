@@ -29,7 +29,7 @@ def test_every_list_refuses_them_but_for_those_with_rules_of_their_own() -> None
     [
         ("topics", "a,,b", "Configuration 'topics' values must not be empty."),
         ("topics", "a,a", "Configuration 'topics' values must not be duplicated."),
-        ("topics.exclude", "a,(", "Invalid value ( for configuration topics.exclude: Invalid regex: "),
+        ("topics.exclude", "a,(", "Invalid value a,( for configuration topics.exclude: Invalid regex: "),
     ],
 )
 def test_what_is_wrong_with_a_list_of_a_mirror_is_said_when_it_is_validated(name: str, text: str, sentence: str) -> None:

@@ -56,6 +56,12 @@ def test_two_topics_with_one_copy_are_refused(base: str, copy: str) -> None:
     assert select({"orders": found["orders"]}, chosen, "A").copies == {"orders": copy}
 
 
+def test_a_list_of_patterns_is_one_pattern_in_which_commas_are_alternatives() -> None:
+    config = MirrorSourceConfig({"source.cluster.alias": "A", "topics": "(eu,us)-orders, x", "topics.exclude": "\\Qx,y"})
+    names = ("eu-orders", "us-orders", "(eu", "us", "x", "x|y")
+    assert [t for t in names if config.selection.filter.accepts(t)] == ["eu-orders", "us-orders", "x"]
+
+
 @pytest.mark.parametrize("base", [DEFAULT, IDENTITY])
 def test_topics_may_swap_names(base: str) -> None:
     found = policy(base, "A", ".", True, {"a": "b", "b": "a", "C.x": "x"})
@@ -167,6 +173,7 @@ def test_checkpoints_need_offset_syncs_unless_the_connector_is_off() -> None:
         ("replication.policy.renames", "a:b,c:b", "'b' is there twice"),
         ("replication.policy.renames", "a", "'a' is not of the form <topic>:<name in the target>"),
         ("topics", "a(", "Invalid regex: Unclosed group near index 2"),
+        ("topics", "(?<x>a),(?<x>b)", "Invalid regex: Named capturing group <x> is already defined near index 12"),
     ],
 )
 def test_a_setting_that_cannot_be_is_told(option: str, value: str, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,20 +27,24 @@ class NameFilter:
 
 
 def _matches(patterns: Sequence[str], name: str) -> bool:
-    return bool(patterns) and java_regex("|".join(patterns)).fullmatch(name) is not None
+    return bool(patterns) and _alternatives(patterns).fullmatch(name) is not None
+
+
+def _alternatives(patterns: Sequence[str]) -> re.Pattern[str]:
+    """The list as one pattern, as MirrorMaker compiles it: a comma within parentheses is an alternative, `(a,b)` is `(a|b)`."""
+    return java_regex("|".join(patterns))
 
 
 class ValidPatterns(ValidList):
     """A list of regular expressions, none empty or given twice."""
 
     def __call__(self, name: str, value: Sequence[str] | None) -> None:
-        """Raise ConfigError for a list that is not allowed, and for an expression that Java would refuse."""
+        """Raise ConfigError for a list that is not allowed, and for one that Java would refuse as a pattern."""
         super().__call__(name, value)
-        for pattern in value or []:
-            try:
-                java_regex(pattern)
-            except JavaRegexError as error:
-                raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
+        try:
+            _alternatives(value or [])
+        except JavaRegexError as error:
+            raise ConfigError.invalid(name, ",".join(value or []), f"Invalid regex: {error}") from None
 
     def __str__(self) -> str:
         return "list of regular expressions"
