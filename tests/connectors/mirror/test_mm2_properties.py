@@ -20,6 +20,11 @@ def test_the_flows_are_mirror_makers() -> None:
     assert {str(flow) for flow in mm2_properties.flows(PROPS)} == set(FOUND)
 
 
+def test_a_cluster_that_is_named_twice_is_one() -> None:
+    flows = mm2_properties.flows({"clusters": "A, B, A", "A->B.enabled": "true"})
+    assert [str(flow) for flow in flows] == ["A->B", "B->A"]
+
+
 @pytest.mark.parametrize("flow", mm2_properties.flows(PROPS), ids=str)
 def test_every_flow_has_mirror_makers_configurations(flow: mm2_properties.ReplicationFlow) -> None:
     theirs = FOUND[str(flow)]

@@ -47,7 +47,7 @@ def flows(props: Props) -> list[ReplicationFlow]:
     """The flows of a file: those that are enabled, and those that only have heartbeats. Raises ConfigError if there are none."""
     if "clusters" not in props:
         raise ConfigError.missing("clusters")
-    clusters = parse_list(props["clusters"])
+    clusters = list(dict.fromkeys(parse_list(props["clusters"])))  # named twice, it is one, with one worker a flow
     beats = MirrorHeartbeatConfig.definition().value("emit.heartbeats.enabled", props)
     pairs = [ReplicationFlow(source, target) for source in clusters for target in clusters if source != target]
     pairs_enabled = [pair for pair in pairs if enabled(props, pair) or _emits_heartbeats(props, pair, beats)]
