@@ -151,6 +151,10 @@ class TestConnectors:
             losses: [f"Invalid value .. for configuration {losses}: Topic name is invalid: '..' is not allowed"],
             losses + ".replication.factor": [f"Invalid value -2 for configuration {losses}.replication.factor: {factor}"],
         }
+        assert errors_of(losses + ".replication.factor", source | {losses + ".replication.factor": "x"}, worker()) == [
+            f"Invalid value x for configuration {losses}.replication.factor: Not a number of type SHORT",
+            f"Invalid value null for configuration {losses}.replication.factor: {factor}",
+        ]
         (error,) = errors_of(losses, source | {losses: "z" * 250}, worker())
         assert error.endswith("is longer than the max allowed length 249")
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.config.types import invalid
 from headrace.config.validators import Lambda
-from headrace.errors import ConfigError
 from headrace.kafka.topic_names import why_invalid
 
 
 def _check_name(name: str, value: Any) -> None:
     if value and (why := why_invalid(value)):  # what a name that is not set means, the option's doc says
-        raise ConfigError.invalid(name, value, f"Topic name is invalid: {why}")
+        raise invalid(name, value, f"Topic name is invalid: {why}")
 
 
 def _check_replication_factor(name: str, value: Any) -> None:
     if value is None or (value < 1 and value != -1):
-        raise ConfigError.invalid(name, value, "Value must be -1, the default of the cluster, or at least 1")
+        raise invalid(name, value, "Value must be -1, the default of the cluster, or at least 1")
 
 
 TOPIC_NAME = Lambda(_check_name, "name of a topic")
