@@ -7,7 +7,7 @@ from confluent_kafka import Consumer
 
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
-from headrace.kafka.groups import GroupOffsets
+from headrace.kafka.groups import CommittedOffset, GroupOffsets
 
 
 @pytest.fixture
@@ -31,6 +31,13 @@ def test_offsets_are_read_as_they_were_written(group, topic):
     assert group.read(both, 30) == {(topic, 0): 3, (topic, 1): 9}
     group.write({}, 30)
     assert group.read([], 30) == {}
+
+
+def test_a_text_is_committed_and_read_beside_an_offset(group, topic):
+    committed = {(topic, 0): CommittedOffset(5, "AgAAAY—é"), (topic, 1): CommittedOffset(9)}
+    group.commit(committed, 30)
+    assert group.committed([(topic, 0), (topic, 1)], 30) == committed
+    assert group.read([(topic, 0)], 30) == {(topic, 0): 5}
 
 
 def test_a_group_with_active_members_is_left_alone(source_broker, topic, topic_name):

@@ -16,6 +16,7 @@ from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointT
 from headrace.connectors.mirror.failover import Failover
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
 from headrace.errors import RetriableError
+from headrace.kafka.groups import CommittedOffset, GroupOffsets
 from tests.clusters import record
 from tests.mirror.flow import FLOW_S, Flow
 from tests.support import captured_logs, wait_until
@@ -34,7 +35,8 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
     topic, group = f"{flow.name}-read", f"{flow.name}-readers"
     flow.source.create(topic, 2)
     flow.source.produce(topic, [record(partition=n % 2) for n in range(500)])
-    flow.source.admin.commit(group, {(topic, 0): 250, (topic, 1): 250})
+    in_source, in_target = (GroupOffsets({"bootstrap.servers": c.bootstrap}, group) for c in (flow.source, flow.destination))
+    in_source.commit({(topic, p): CommittedOffset(250, f"time {p}") for p in (0, 1)}, 30)
     flow.await_copied(topic, 500)
     name = flow.deploy("MirrorCheckpointConnector", {
         "checkpoints.topic.replication.factor": "1", "refresh.groups.interval.seconds": "1", "sync.group.offsets.enabled": "true",
@@ -47,24 +49,25 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
         found = [Checkpoint.read(r.key, r.value) for r in flow.destination.read(f"{flow.alias}.checkpoints.internal")]
         return {c.partition: c for c in found if (c.group, c.topic) == (group, copy)}
 
-    at_end = {p: Checkpoint(group, copy, p, 250, 250) for p in (0, 1)}
+    at_end = {p: Checkpoint(group, copy, p, 250, 250, f"time {p}") for p in (0, 1)}
     wait_until(lambda: last() == at_end, FLOW_S, "checkpoints of the group, at the end of each partition")
-    committed = flow.destination.admin.committed
-    wait_until(lambda: committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): 250, (copy, 1): 250}, FLOW_S, "its offsets")
+    copies = [(copy, 0), (copy, 1)]
+    synced = {(copy, p): CommittedOffset(250, f"time {p}") for p in (0, 1)}
+    wait_until(lambda: in_target.committed(copies, 30) == synced, FLOW_S, "its offsets, with the texts beside them")
     planned = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group}).plan()
     assert [(s.topic, s.partition, s.upstream, s.start, s.lag, s.exact, s.committed, s.from_source) for s in planned] == [
         (copy, p, 250, 250, 0, True, 250, True) for p in (0, 1)
     ]
     flow.source.admin.commit(group, {(topic, 0): 100})  # it reads again
     wait_until(lambda: last()[0].upstream == 100 and 0 <= last()[0].downstream <= 100, FLOW_S, "a checkpoint further back")
-    assert committed(group, 30, [(copy, 0)]) == {(copy, 0): 250}, "offsets in the target only ever go forward"
+    assert in_target.read([(copy, 0)], 30) == {(copy, 0): 250}, "offsets in the target only ever go forward"
     labels = {"source": flow.alias, "target": f"{flow.name}-b", "group": group, "topic": copy, "partition": "0"}
     wait_until(lambda: checkpoint_latencies(flow, labels) >= LATENCIES, FLOW_S, "latencies of checkpoints")
     flow.remove(name)
     failover = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group})
     back = [switch for switch in failover.plan() if switch.partition == 0]
     failover.commit(back)
-    assert committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): back[0].start, (copy, 1): 250}
+    assert in_target.committed(copies, 30) == {(copy, 0): CommittedOffset(back[0].start), (copy, 1): synced[copy, 1]}
 
 
 def test_a_group_that_does_not_answer_leaves_the_others(flow: Flow, spark: SparkSession) -> None:

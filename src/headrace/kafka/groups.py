@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -30,6 +30,13 @@ _UNUSED = ("auto.offset.reset", "group.instance.id", "group.protocol")
 _TIMEOUTS = {"session_timeout_ms": "2000", "heartbeat_interval_ms": "500"}
 
 
+class CommittedOffset(NamedTuple):
+    """A committed offset, and the text that the group has committed with it."""
+
+    offset: int
+    metadata: str = ""
+
+
 class GroupOffsets:
     """The committed offsets of one group. Thread-safe, one call at a time; connects at the first call."""
 
@@ -45,14 +52,18 @@ class GroupOffsets:
 
     def read(self, partitions: Iterable[Partition], timeout_s: float) -> dict[Partition, int]:
         """The committed offsets of these partitions; partitions without one are left out. Raises KafkaFailure."""
+        return {partition: committed.offset for partition, committed in self.committed(partitions, timeout_s).items()}
+
+    def committed(self, partitions: Iterable[Partition], timeout_s: float) -> dict[Partition, CommittedOffset]:
+        """The same, with the texts beside the offsets. Raises KafkaFailure."""
         topic_partitions = [TopicPartition(topic, partition) for topic, partition in partitions]
 
-        def read(consumer: Consumer, left: float) -> dict[Partition, int]:
+        def read(consumer: Consumer, left: float) -> dict[Partition, CommittedOffset]:
             committed = consumer.committed(topic_partitions, timeout=left)
             for partition in committed:
                 if partition.error:
                     raise failure(partition.error)
-            return {(tp.topic, tp.partition): tp.offset for tp in committed if tp.offset >= 0}
+            return {(tp.topic, tp.partition): CommittedOffset(tp.offset, tp.metadata or "") for tp in committed if tp.offset >= 0}
 
         return self._retry(read, timeout_s) if topic_partitions else {}
 
@@ -69,7 +80,11 @@ class GroupOffsets:
 
     def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
         """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
-        group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        self.commit({partition: CommittedOffset(offset) for partition, offset in offsets.items()}, timeout_s)
+
+    def commit(self, offsets: Mapping[Partition, CommittedOffset], timeout_s: float) -> None:
+        """The same, with texts beside the offsets. Raises KafkaFailure."""
+        group_offsets = [TopicPartition(*partition, *committed) for partition, committed in offsets.items()]
 
         def commit(consumer: Consumer, left: float) -> None:
             # The synchronous commit has no time-out: it would wait while the cluster is unavailable.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headrace.connectors.mirror.formats import OffsetSync
+from headrace.connectors.mirror.formats import Checkpoint, OffsetSync
 from headrace.connectors.mirror.offset_syncs import Ends, SyncThrottle, SyncWriter, pair, within
-from headrace.connectors.mirror.translation import TOO_OLD, Translations
+from headrace.connectors.mirror.policies import DefaultPolicy
+from headrace.connectors.mirror.translation import TOO_OLD, Naming, Translations, checkpoints, forward
+from headrace.kafka.groups import CommittedOffset
 from tests.support import captured_logs, wait_until
 
 P = ("t", 0)
@@ -24,6 +26,19 @@ def translations(*syncs: OffsetSync) -> Translations:
 def test_before_the_first_record_a_group_starts_at_the_beginning_of_the_copy() -> None:
     assert translations(pair(P, Ends(0, 0), alone=True)).translate(P, 0) == 0
     assert translations(pair(P, Ends(7, 0), alone=True)).translate(P, 7) == 0
+
+
+def test_the_text_that_a_group_commits_with_its_offset_goes_with_it() -> None:
+    found = checkpoints(
+        "g", {P: CommittedOffset(7, "time")}, translations(OffsetSync("t", 0, 7, 3)), Naming(DefaultPolicy(), "A", "B")
+    )
+    assert found == {("A.t", 0): Checkpoint("g", "A.t", 0, 7, 3, "time")}
+    assert (
+        forward(found, {})
+        == forward(found, {("A.t", 0): CommittedOffset(2, "other")})
+        == {("A.t", 0): CommittedOffset(3, "time")}
+    )
+    assert forward(found, {("A.t", 0): CommittedOffset(3, "other")}) == {}, "never back, and nothing for a text alone"
 
 
 def test_what_was_read_to_the_end_of_a_copy_resumes_at_its_end() -> None:

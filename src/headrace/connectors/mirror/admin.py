@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from headrace.connectors.mirror.acls import Acl
 from headrace.connectors.mirror.settings import TopicSetting
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
-from headrace.kafka.groups import GroupOffsets, Partition
+from headrace.kafka.groups import CommittedOffset, GroupOffsets, Partition
 
 
 class MirrorAdmin(Admin):
@@ -61,13 +61,15 @@ class MirrorAdmin(Admin):
 
     def group_offsets(
         self, group: str, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S
-    ) -> dict[Partition, int]:
+    ) -> dict[Partition, CommittedOffset]:
         """The committed offsets of a group, through a client that ends with the call: there may be thousands of groups."""
-        return GroupOffsets(self._props, group).read(partitions, timeout_s)
+        return GroupOffsets(self._props, group).committed(partitions, timeout_s)
 
-    def commit_group(self, group: str, offsets: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+    def commit_group(
+        self, group: str, offsets: Mapping[Partition, CommittedOffset], timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
         """Set committed offsets of a group without active members, likewise."""
-        GroupOffsets(self._props, group).write(offsets, timeout_s)
+        GroupOffsets(self._props, group).commit(offsets, timeout_s)
 
 
 def _setting(entry: Any) -> TopicSetting:

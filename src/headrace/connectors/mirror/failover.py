@@ -16,7 +16,7 @@ from headrace.connectors.mirror.groups import accepted_partitions, relevant_grou
 from headrace.connectors.mirror.positions import Syncs, read_checkpoints
 from headrace.connectors.mirror.translation import Naming, Translations, checkpoints
 from headrace.errors import HeadraceError
-from headrace.kafka.groups import Partition
+from headrace.kafka.groups import CommittedOffset, Partition
 
 log = structlog.get_logger(__name__)
 
@@ -42,6 +42,8 @@ class Switch:
     """The offset that it has in the target now, None: none."""
     from_source: bool
     """Whether it follows from the source's own offset; else from the last checkpoint."""
+    metadata: str = ""
+    """The text that the group has committed with the offset in the source."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +77,18 @@ class Failover:
             committed = self._target.group_offsets(group, positions, self._timeout_s)
             ends = self._target.partition_offsets(positions, "latest", self._timeout_s)
             for where, position in sorted(positions.items()):
-                start, end = position.checkpoint.downstream, ends[where]
+                start, end, present = position.checkpoint.downstream, ends[where], committed.get(where)
                 switches.append(Switch(
-                    group, *where, position.checkpoint.upstream, start, max(0, end - start), position.exact, committed.get(where),
-                    position.from_source,
+                    group, *where, position.checkpoint.upstream, start, max(0, end - start), position.exact,
+                    None if present is None else present.offset, position.from_source, position.checkpoint.metadata,
                 ))  # fmt: skip
         return switches
 
     def commit(self, switches: list[Switch]) -> None:
         """Set the groups' offsets in the target. Raises KafkaFailure, UNKNOWN_MEMBER_ID for a group that is active there."""
-        by_group: dict[str, dict[Partition, int]] = {}
+        by_group: dict[str, dict[Partition, CommittedOffset]] = {}
         for switch in switches:
-            by_group.setdefault(switch.group, {})[switch.topic, switch.partition] = switch.start
+            by_group.setdefault(switch.group, {})[switch.topic, switch.partition] = CommittedOffset(switch.start, switch.metadata)
         for group, offsets in by_group.items():
             self._target.commit_group(group, offsets, self._timeout_s)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from headrace.connectors.mirror.formats import Checkpoint, OffsetSync
 from headrace.connectors.mirror.policies import DefaultPolicy
-from headrace.kafka.groups import Partition
+from headrace.kafka.groups import CommittedOffset, Partition
 
 PAIRS = 64
 TOO_OLD = -1
@@ -109,18 +109,19 @@ class Naming:
 
 
 def checkpoints(
-    group: str, committed: Mapping[Partition, int], translations: Translations, naming: Naming
+    group: str, committed: Mapping[Partition, CommittedOffset], translations: Translations, naming: Naming
 ) -> dict[Partition, Checkpoint]:
     """The checkpoints of a group's committed offsets (by partition of the source), by partition of the target.
 
+    They keep the texts beside the offsets: Kafka Streams finds the time of its partitions in them.
     Partitions whose offset cannot be translated are left out.
     """
     checkpoints: dict[Partition, Checkpoint] = {}
-    for (topic, partition), offset in committed.items():
+    for (topic, partition), (offset, metadata) in committed.items():
         downstream = translations.translate((topic, partition), offset)
         if downstream is not None and downstream != TOO_OLD:
             remote = naming.downstream(topic)
-            checkpoints[remote, partition] = Checkpoint(group, remote, partition, offset, downstream)
+            checkpoints[remote, partition] = Checkpoint(group, remote, partition, offset, downstream, metadata)
     return checkpoints
 
 
@@ -129,6 +130,12 @@ def has_changed(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     return last is None or checkpoint.upstream < last.upstream or checkpoint.downstream > last.downstream
 
 
-def forward(checkpoints: Mapping[Partition, Checkpoint], committed: Mapping[Partition, int]) -> dict[Partition, int]:
+def forward(
+    checkpoints: Mapping[Partition, Checkpoint], committed: Mapping[Partition, CommittedOffset]
+) -> dict[Partition, CommittedOffset]:
     """The offsets of a group to commit in the target: where they are beyond what it has committed there."""
-    return {p: c.downstream for p, c in checkpoints.items() if c.downstream > committed.get(p, -1)}
+    return {
+        p: CommittedOffset(c.downstream, c.metadata)
+        for p, c in checkpoints.items()
+        if p not in committed or c.downstream > committed[p].offset
+    }
