@@ -24,11 +24,8 @@ public final class Dates {
     /** @param millis since the epoch */
     public static UTF8String format(long millis, UTF8String pattern) {
         Object fast = FAST.get(pattern);
-        String usual = fast instanceof FastDate ? ((FastDate) fast).format(millis) : null;
-        if (usual != null) {
-            return UTF8String.fromString(usual);
-        }
-        return UTF8String.fromString(formatter(pattern).format(new Date(millis)));
+        UTF8String usual = fast instanceof FastDate ? ((FastDate) fast).format(millis) : null;
+        return usual != null ? usual : UTF8String.fromString(formatter(pattern).format(new Date(millis)));
     }
 
     /** Milliseconds since the epoch; null if the text does not begin with a date of this pattern. */

@@ -11,6 +11,10 @@ public final class Numbers {
 
     /** @param bits 8, 16, 32 or 64: the width that the number must fit */
     public static Long parseLong(UTF8String text, int bits) {
+        long digits = bits < 32 ? -1L : digits(text);
+        if (digits >= 0) {
+            return Long.valueOf(digits);
+        }
         try {
             String given = text.toString();
             if (bits == 8) {
@@ -23,6 +27,23 @@ public final class Numbers {
         } catch (NumberFormatException e) {
             return null;
         }
+    }
+
+    /** The number of one to nine ASCII digits, which any int can hold and most texts are; -1 for all else. */
+    private static long digits(UTF8String text) {
+        int length = text.numBytes();
+        if (length == 0 || length > 9) {
+            return -1L;
+        }
+        long number = 0L;
+        for (int i = 0; i < length; i++) {
+            int digit = text.getByte(i) - '0';
+            if (digit < 0 || digit > 9) {
+                return -1L;
+            }
+            number = 10L * number + digit;
+        }
+        return number;
     }
 
     public static Double parseDouble(UTF8String text) {
