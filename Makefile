@@ -12,10 +12,10 @@ setup:
 demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
-# Four processes, each with its own brokers and Spark session: with two, two cores wait for half of the time, for sessions that
-# expire and processes that are killed, and with three for a fifth. The longest files come first. HEADRACE_TESTS=all has the random
-# ones repeat themselves, and takes none that is skipped (no kubectl, promtool, browser …) for one that passes.
-PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+# Three processes, each with its own brokers and Spark session: with two, two cores wait for half of the time, for sessions that
+# expire and processes that are killed. The longest files come first. HEADRACE_TESTS=all has the random ones repeat themselves,
+# and takes none that is skipped (no kubectl, promtool, browser …) for one that passes.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: setup
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check .

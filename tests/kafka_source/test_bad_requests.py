@@ -9,7 +9,9 @@ import pytest
 from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
+from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
+from tests.support import wait_until
 
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]
@@ -65,7 +67,9 @@ def test_an_unknown_class_is_refused_with_those_there_are(worker: EmbeddedWorker
 
 
 def test_a_name_that_is_taken_is_refused(worker: EmbeddedWorker, source: Cluster, mirror: Make, topic_name: Name) -> None:
-    one = mirror(topic_name("taken"))
+    source.create(topic := topic_name("taken"))
+    one = mirror(topic)
+    wait_until(lambda: one.states() == ["RUNNING", "RUNNING"], CONNECTOR_S, lambda: str(one.status()))  # all configs are there
     error = refused(worker, one.destination, {"name": one.name, "config": {**one.config, "tasks.max": "7"}})
     assert (error.status, str(error).partition("409: ")[2]) == (409, f"Connector {one.name} already exists")
     assert one.worker.call("GET", one.path + "/config")["tasks.max"] == "1"
