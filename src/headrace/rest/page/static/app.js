@@ -46,9 +46,6 @@
     focused = null;
     all("ol.log", target).forEach((log) => { log.scrollTop = readAt ?? log.scrollHeight; });
     settle();
-  });
-  // Only now does htmx know the forms in it: a key that is pressed before would send them as if there were no script.
-  document.body.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
     if (target.id === "dialog" && !target.open) target.showModal();
   });
   const again = (target, gone) => {
