@@ -47,7 +47,8 @@ def made(tmp_path: Path) -> Callable[[DesiredState], int]:
         leader: Any = SimpleNamespace(submit_task_configs=lambda _name, tasks: handed.append(tasks))
         supervisor = Supervisor("c", lambda: want, worker, reports, leader, lambda _name: None)
         supervisor.start()
-        supervisor.shut_down()  # once all that came before is done
+        wait_until(supervisor.release_parts().is_set, 120, "the supervisor has converged")
+        supervisor.shut_down()  # which ends a start that is under way: none is
         wait_until(supervisor.ended.is_set, 120, "the supervisor has ended")
         return len(handed)
 
