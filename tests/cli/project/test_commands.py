@@ -22,6 +22,8 @@ from tests.process import worker_properties
 
 __all__ = ["url"]
 
+SHORT = '"request.timeout.ms" = 500\n"default.api.timeout.ms" = 1000\n'  # how long a cluster that is away is waited for
+
 
 def project(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["project", *arguments], env={"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"})
@@ -167,8 +169,7 @@ def test_a_project_without_tests_and_an_environment_that_is_not_there_are_one_se
 
 def test_drift_ends_with_1_where_the_worker_or_a_topic_cannot_be_asked(folder: Path) -> None:
     file = folder / "project.toml"
-    with_topics = file.read_text() + '[environments.dev.kafka]\nbootstrap.servers = "127.0.0.1:1"\n"request.timeout.ms" = 500\n'
-    file.write_text(with_topics)
+    file.write_text(f'{file.read_text()}[environments.dev.kafka]\nbootstrap.servers = "127.0.0.1:1"\n{SHORT}')
     (folder / "topics.toml").write_text("[orders]\npartitions = 1\nreplication.factor = 1\n")
     (folder / "connectors" / "a.json").unlink()
     (folder / "connectors").rmdir()
@@ -199,13 +200,14 @@ KAFKA = """
 "config.providers" = "env,other"
 "config.providers.env.class" = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 "bootstrap.servers" = "${env:SERVERS_OF_A_TEST}"
-"request.timeout.ms" = 500
 """
 
 
 @pytest.mark.slow
 def test_a_value_of_a_provider_is_not_shown_nor_what_the_client_logs_of_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "project.toml").write_text(f'[environments.dev]\nurl = "http://127.0.0.1:1"\n[environments.dev.kafka]{KAFKA}')
+    (tmp_path / "project.toml").write_text(
+        f'[environments.dev]\nurl = "http://127.0.0.1:1"\n[environments.dev.kafka]{KAFKA}{SHORT}'
+    )
     (tmp_path / "topics.toml").write_text("[orders]\npartitions = 1\nreplication.factor = 1\n")
     ended = headrace("project", "drift", str(tmp_path), environ={"SERVERS_OF_A_TEST": f"{SECRET}:9092"})
     assert (ended.returncode, ended.stdout) == (1, "")

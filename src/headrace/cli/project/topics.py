@@ -8,6 +8,7 @@ from headrace.cli.connectors.texts import plain
 from headrace.cli.project.folder import TOPICS
 from headrace.config.diff import Action, ChangedSetting, Diff
 from headrace.connectors.topic_settings import TopicSettings
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
 from headrace.topics.drift import TopicDrift, topic_drift
@@ -64,8 +65,11 @@ class TopicChanges:
 
 
 def declared_drift(admin: InspectingAdmin, declared: Mapping[str, TopicSettings]) -> dict[str, list[TopicDrift]]:
-    """How the topics of a cluster differ from those that are declared, by name. Raises KafkaFailure."""
-    infos = admin.find(declared)
+    """How the topics of a cluster differ from those that are declared, by name. Raises KafkaFailure.
+
+    A cluster that does not answer is waited for as long as `default.api.timeout.ms` of the environment says, 30 s at most.
+    """
+    infos = admin.find(declared, min(DEFAULT_TIMEOUT_S, admin.api_timeout_s))
     settings = admin.configs_of(sorted(infos))
     drift = {}
     for name, topic in declared.items():
