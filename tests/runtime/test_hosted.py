@@ -95,15 +95,15 @@ def test_kafka_connects_own_classes_run_what_is_all_in_java():
     assert clients.producer["client.id"] == "connector-producer-c-0"
 
 
-def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_and_keep_the_order():
-    overrides = {"producer.override.max.block.ms": "7", "producer.override.max.in.flight.requests.per.connection": "2"}
-    for config, of_kafka in (({}, ("9223372036854775807", "1")), (overrides, ("7", "2"))):
+def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_keep_the_order_and_send_at_once():
+    names = ("max.block.ms", "max.in.flight.requests.per.connection", "linger.ms")
+    overrides: dict[str, str] = dict(zip([f"producer.override.{name}" for name in names], ("7", "2", "5"), strict=True))
+    for config, of_kafka in (({}, ("9223372036854775807", "1", "0")), (overrides, ("7", "2", "5"))):
         whole = {"name": "c", "connector.class": "C", "topics": "t", "errors.deadletterqueue.topic.name": "d", **config}
         sink_plan = plan_sink_task(TaskContext("c", 0), SinkConnectorConfig(whole), {}, WORKER)
         of_source, of_sink = hosted(config), plan_hosted_sink(sink_plan, whole, WORKER)
         assert of_source is not None
         for _, clients in (of_source, of_sink):
-            names = ("max.block.ms", "max.in.flight.requests.per.connection")
             assert tuple(clients.producer[name] for name in names) == of_kafka
 
 
