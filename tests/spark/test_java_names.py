@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +11,12 @@ import pytest
 
 @pytest.fixture
 def requests(spark, monkeypatch) -> Iterator[list[str]]:
-    """What Py4J asks the JVM meanwhile, without the objects that it forgets."""
-    client, sent = spark._jvm._gateway_client, []
+    """What Py4J asks the JVM on this thread meanwhile (a data plane asks all the time), without the objects that it forgets."""
+    client, sent, own = spark._jvm._gateway_client, [], threading.get_ident()
     send = client.send_command
 
     def note(command: str, *more: Any, **options: Any) -> str:
-        if not command.startswith("m\n"):
+        if threading.get_ident() == own and not command.startswith("m\n"):
             sent.append(command)
         return send(command, *more, **options)
 
