@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import sys
 import uuid
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import structlog
 
 from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
@@ -25,7 +23,7 @@ from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties
-from tests.support import INTERPRETED, QUICK_JVM, captured_logs, everything, without_skip
+from tests.support import INTERPRETED, QUICK_JVM, captured_logs, everything, log_restored, without_skip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -193,12 +191,8 @@ def destination(destination_broker: Broker) -> Cluster:
 @pytest.fixture
 def logging_restored() -> Iterator[None]:
     """For what sets up the log of its process, which is that of the tests here."""
-    root = logging.getLogger()
-    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.configure(**configured)
+    with log_restored():
+        yield
 
 
 @pytest.fixture

@@ -101,16 +101,34 @@ def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:
 
 
 @contextmanager
-def kept_logs() -> Iterator[None]:
-    """What is logged of connectors is kept for REST, as in a worker's own process, beside what pytest does with it."""
-    root, configured = logging.getLogger(), structlog.get_config()
+def log_restored() -> Iterator[None]:
+    """The log of the process may be set up meanwhile, and is as before in the end.
+
+    No logger caches what is set up, as those of a worker do: the tests after it would not see what that logger is given.
+    """
+    root, configured, configure = logging.getLogger(), structlog.get_config(), structlog.configure
     handlers, level = root.handlers[:], root.level
-    logs.configure(io.StringIO())
-    root.handlers[:] = [*(handler for handler in handlers if handler is not RECENT), RECENT]
-    structlog.configure(cache_logger_on_first_use=False)  # what comes after has its own configuration
+
+    def without_cache(**settings: Any) -> None:
+        settings["cache_logger_on_first_use"] = False
+        configure(**settings)
+
     try:
-        yield
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(structlog, "configure", without_cache)
+            yield
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
-        structlog.configure(**configured)
+        configure(**configured)
+
+
+@contextmanager
+def kept_logs() -> Iterator[None]:
+    """What is logged of connectors is kept for REST, as in a worker's own process, beside what pytest does with it."""
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    with log_restored():
+        logs.configure(io.StringIO())
+        root.handlers[:] = [*(handler for handler in handlers if handler is not RECENT), RECENT]
+        yield

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Literal
 
 import pytest
+import structlog
 
-from tests.support import without_skip
+from headrace.runtime import logs
+from tests.support import captured_logs, log_restored, without_skip
 
 
 def report(outcome: Literal["passed", "failed", "skipped"], why: str | None = None) -> pytest.TestReport:
@@ -21,3 +24,13 @@ def test_a_run_of_everything_takes_no_skip_for_a_pass() -> None:
     expected = report("skipped")
     expected.wasxfail = "a known defect"
     assert without_skip(expected).outcome == "skipped"
+
+
+def test_a_logger_that_was_used_while_a_log_was_set_up_is_heard_afterwards() -> None:
+    log = structlog.get_logger("tests.support")
+    with log_restored():
+        logs.configure(io.StringIO())
+        log.info("before")
+    with captured_logs() as logged:
+        log.info("after")
+    assert [entry["event"] for entry in logged] == ["after"]

@@ -13,19 +13,16 @@ import structlog
 from headrace.config import redaction
 from headrace.errors import ConfigError, RestError
 from headrace.runtime import logs
+from tests.support import log_restored
 
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
     """What is logged during the test, as a worker writes it."""
-    root = logging.getLogger()
-    before, stream = (root.handlers[:], root.level), io.StringIO()
-    configured = structlog.get_config()
-    logs.configure(stream, "INFO")
-    yield stream
-    root.handlers[:], level = before
-    root.setLevel(level)
-    structlog.configure(**configured)
+    stream = io.StringIO()
+    with log_restored():
+        logs.configure(stream, "INFO")
+        yield stream
 
 
 def test_a_value_is_replaced_wherever_it_stands() -> None:
