@@ -100,6 +100,11 @@ def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:
     return capture_logs(processors=[*formatting, *then])
 
 
+def own_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What this thread has logged: those of the session's worker may log at any time."""
+    return [record.getMessage() for record in caplog.records if record.thread == threading.get_ident()]
+
+
 @contextmanager
 def log_restored() -> Iterator[None]:
     """The log of the process may be set up meanwhile, and is as before in the end.

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, validators
 from headrace.errors import ConfigError
+from tests.support import own_messages
 
 
 def found(definition, props):
@@ -41,7 +42,7 @@ def test_duplicates_are_dropped_when_read_but_an_error_when_validated(caplog):
     definition = ConfigDef([Option("l", Type.LIST, [], validator=validators.ValidList()), Option("m", Type.LIST, [])])
     with caplog.at_level(logging.WARNING):
         assert definition.parse({"l": "a,b,a", "m": "c,c"}) == {"l": ["a", "b"], "m": ["c", "c"]}
-    assert 'Configuration key "l" contains duplicate values. Duplicates will be removed.' in caplog.messages[0]
+    assert 'Configuration key "l" contains duplicate values. Duplicates will be removed.' in own_messages(caplog)[0]
     values = found(definition, {"l": "a,b,a", "m": "c,c"})
     assert values["l"].errors == ["Configuration 'l' values must not be duplicated."]
     assert values["m"].errors == []

@@ -100,7 +100,8 @@ def test_options_of_a_transformation_that_are_called_like_those_of_every_one_are
     plugins.plugin("test.Masked", "transformation")(Masked)
     found = definition(transforms="a", transforms_a_type="test.Masked").options
     assert [found[f"transforms.a.{name}"].default for name in ("predicate", "negate")] == [None, False]
-    assert [(e["log_level"], e["event"]) for e in events] == [
+    masked = [event for event in events if "is masked" in event["event"]]  # a worker of another test may log, too
+    assert [(e["log_level"], e["event"]) for e in masked] == [
         ("warning", f"Transformer config {name} is masked by implicit config of that name") for name in ("negate", "predicate")
     ]
 

@@ -22,6 +22,7 @@ from headrace.runtime.standalone_config import StandaloneConfig
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import WorkerConfig
 from tests.connect_config.conftest import WORKER
+from tests.support import own_messages
 
 PREFIX = "org.apache.kafka.common.config.provider."
 
@@ -67,7 +68,7 @@ def test_a_provider_of_ones_own_goes_by_its_dotted_name() -> None:
 
 def test_a_provider_without_class_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
     assert configured_resolver({"config.providers": "a"}).resolve({"k": "${a:b}"}).props == {"k": "${a:b}"}
-    assert caplog.messages == ["The config provider a is not used: config.providers.a.class is not set."]
+    assert own_messages(caplog) == ["The config provider a is not used: config.providers.a.class is not set."]
 
 
 def test_a_class_that_there_is_not_is_told_with_those_there_are() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.config.providers.directory import DirectoryConfigProvider
 from headrace.errors import ConfigError
+from tests.support import own_messages
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_what_is_no_directory_has_nothing(directory: Path, caplog: pytest.LogCap
     provider = DirectoryConfigProvider({})
     assert provider.get("", {"user"}) == {}
     assert provider.get(f"{directory}/user", {"user"}) == {}
-    assert caplog.messages == [f"The path {directory}/user is not a directory"]
+    assert own_messages(caplog) == [f"The path {directory}/user is not a directory"]
 
 
 def test_only_allowed_directories_are_read_and_no_links_out_of_them(directory: Path, tmp_path: Path) -> None:
@@ -43,4 +44,4 @@ def test_a_file_that_is_not_utf_8_is_an_error_that_does_not_show_it(directory: P
     with pytest.raises(ConfigError, match=f"^Could not read file {directory}/latin for property latin$") as raised:
         DirectoryConfigProvider({}).get(str(directory), {"latin"})
     assert raised.value.__cause__ is raised.value.__context__ is None
-    assert caplog.messages == [f"Could not read file {directory}/latin for property latin: it is not UTF-8"]
+    assert own_messages(caplog) == [f"Could not read file {directory}/latin for property latin: it is not UTF-8"]
