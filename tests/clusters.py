@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -49,6 +49,16 @@ class Cluster:
         for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
             future.result(120)
         wait_until(lambda: self._has_leaders(topic, partitions), 120, f"{partitions} partitions of {topic}")
+
+    def alter(self, topic: str, settings: Mapping[str, str]) -> None:
+        """Set settings of a topic, and wait until they are shown: Kafka answers before every thread of a broker knows them."""
+        self.admin.alter(topic, settings)
+        self.await_settings(topic, settings)
+
+    def await_settings(self, topic: str, settings: Mapping[str, str]) -> None:
+        """Wait until a topic is shown with these settings of its own, whoever has set them."""
+        shown = lambda: self.admin.topic_configs(topic, own_only=True)  # noqa: E731
+        wait_until(lambda: settings.items() <= shown().items(), 120, lambda: f"{topic} with {settings}: {shown()}")
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         info = self.admin.describe(topic)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from headrace.cli.app import app
 from headrace.errors import ConfigError
 from tests.clusters import Cluster
+from tests.support import wait_until
 
 NO_WORKER = "http://localhost:1"  # nothing listens there: without connectors no worker is asked
 
@@ -105,8 +106,8 @@ def test_plan_shows_apply_creates_and_drift_compares_topics_and_internal_topics(
     assert project("plan", str(folder)).exit_code == 0
     assert drift(folder) == (0, {"connectors": {}, "topics": [], "applications": {}, "not_known": []})
 
-    destination.admin.alter(name, {"retention.ms": "1"})
-    destination.admin.alter(changelog, {"cleanup.policy": "delete"})
+    destination.alter(name, {"retention.ms": "1"})
+    destination.alter(changelog, {"cleanup.policy": "delete"})
     status, differences = drift(folder)
     assert status == 3
     assert [(one["connector"], one["what"], one["wanted"], one["actual"]) for one in differences["topics"]] == [
@@ -118,8 +119,9 @@ def test_plan_shows_apply_creates_and_drift_compares_topics_and_internal_topics(
 
     assert changelog in refusal("apply", folder)
     assert destination.admin.topic_configs(name, own_only=True) == {"retention.ms": "1"}  # nothing is done if anything is refused
-    destination.admin.alter(changelog, {"cleanup.policy": "compact"})
+    destination.alter(changelog, {"cleanup.policy": "compact"})
     assert project("apply", str(folder), "--yes").exit_code == 0
+    destination.await_settings(name, {"retention.ms": "86400000"})
     assert destination.admin.topic_configs(name, own_only=True) == {"retention.ms": "86400000"}
     assert drift(folder)[0] == 0
 
@@ -133,8 +135,7 @@ def test_partitions_are_added_and_what_kafka_cannot_change_is_refused_before_any
     declare(folder, name, partitions=3)
     assert project("plan", str(folder)).exit_code == 3
     assert project("apply", str(folder), "--yes").exit_code == 0
-    info = destination.admin.describe(name)
-    assert info is not None and len(info.partitions) == 3
+    wait_until(lambda: len(destination.admin.find([name])[name].partitions) == 3, 120, "three partitions")
 
     declare(folder, name, partitions=1)
     assert "Kafka takes no partitions away" in refusal("plan", folder)

@@ -14,6 +14,7 @@ from headrace.cli.app import app
 from headrace.embedded import Broker
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
+from tests.clusters import Cluster
 
 Run = Callable[..., Result]
 
@@ -83,7 +84,7 @@ def test_init_creates_what_was_planned_and_verify_is_content(run: Run, admin: Ad
     assert f"{name}-counts-changelog has been created" in run("init", "--setup-if-incomplete").output
 
 
-def test_a_check_says_by_its_status_how_the_topics_are_and_creates_none(run: Run, admin: Admin, name: str):
+def test_a_check_says_by_its_status_how_the_topics_are_and_creates_none(run: Run, admin: Admin, destination: Cluster, name: str):
     names = [f"{name}-counts-changelog", f"{name}-counts-repartition"]
 
     def status() -> int:
@@ -92,7 +93,7 @@ def test_a_check_says_by_its_status_how_the_topics_are_and_creates_none(run: Run
     assert (status(), internal(admin, name)) == (3, [])
     run("init")
     assert (status(), internal(admin, name)) == (0, names)
-    admin.alter(names[0], {"cleanup.policy": "delete"})
+    destination.alter(names[0], {"cleanup.policy": "delete"})
     assert status() == 5
     assert "cleanup.policy" in run("init", "--check").output
     admin.delete(names[:1])
