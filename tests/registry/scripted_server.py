@@ -59,6 +59,6 @@ def scripted_server(*responses: bytes, tls: ssl.SSLContext | None = None) -> Ite
 
     with Server(("127.0.0.1", 0), Handler) as server:
         script.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield script
         server.shutdown()

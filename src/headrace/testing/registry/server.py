@@ -55,7 +55,7 @@ class SchemaRegistry:
         if self._tls is not None:
             server.socket = self._tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         self._server, self._port = server, server.server_address[1]
-        threading.Thread(target=server.serve_forever, args=(0.05,), name="schema-registry", daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), name="schema-registry", daemon=True).start()
         return self
 
     def stop(self) -> None:
