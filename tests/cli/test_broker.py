@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.cli.command import headrace, running
+from tests.support import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +21,11 @@ def bootstrap(line: str) -> dict[str, str | int | float | bool]:
     return {name: address}
 
 
+def partitions(admin: AdminClient, topic: str) -> int:
+    """How many partitions a topic is shown with."""
+    return len(admin.list_topics(topic, timeout=60).topics[topic].partitions)
+
+
 def test_topics_of_an_earlier_run_are_there_again(tmp_path: Path):
     data = tmp_path / "data"
     with running("broker", "--port", "0", "--data", str(data)) as broker:
@@ -28,9 +34,9 @@ def test_topics_of_an_earlier_run_are_there_again(tmp_path: Path):
         assert broker.end(signal.SIGINT) == 0
     with running("broker", "--port", "0", "--data", str(data), "--set", "num.partitions=5") as broker:
         admin = AdminClient(bootstrap(broker.line()))
-        assert len(admin.list_topics(timeout=60).topics["lasting"].partitions) == 3
+        assert partitions(admin, "lasting") == 3
         admin.create_topics([NewTopic("by-default", -1, 1)])["by-default"].result(180)
-        assert len(admin.list_topics("by-default", timeout=60).topics["by-default"].partitions) == 5
+        wait_until(lambda: partitions(admin, "by-default") == 5, 120, "the partitions of by-default")
         assert broker.end(signal.SIGTERM) == 0
 
 
