@@ -76,7 +76,7 @@ def test_what_confluents_serializers_write_is_read_and_written(spark: SparkSessi
 
 def test_a_schema_that_is_incompatible_is_an_error_in_the_registrys_words(spark: SparkSession, real: Any) -> None:
     client(real.url).register("narrow-value", json.dumps({**ONE, "fields": [{"name": "id", "type": "string"}]}))
-    httpx.put(f"{real.url}/config/narrow-value", json={"compatibility": "BACKWARD"}).raise_for_status()
+    httpx.put(f"{real.url}/config/narrow-value", json={"compatibility": "BACKWARD"}, timeout=100).raise_for_status()
     data = avro.serialized(real, ONE, {"id": 1}, "wide")
     [result] = through(spark, props(real), [Record(data, topic="narrow")])
     assert isinstance(result, Failed)

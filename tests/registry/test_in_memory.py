@@ -113,7 +113,7 @@ def test_schemas_are_compared_with_those_that_they_reference(client: SchemaRegis
     )),
 ])  # fmt: skip
 def test_a_request_that_is_no_schemas_is_refused(registry: SchemaRegistry, body: str | bytes) -> None:
-    response = httpx.post(registry.url + "/subjects/s/versions", content=body, trust_env=False)
+    response = httpx.post(registry.url + "/subjects/s/versions", content=body, trust_env=False, timeout=100)
     assert (response.status_code, response.json()["error_code"]) == (422, 42201)
 
 
@@ -170,7 +170,7 @@ def test_a_schema_that_contains_itself_can_be_compared() -> None:
 
 
 def test_a_registry_that_is_stopped_answers_on_no_connection_that_is_open() -> None:
-    with SchemaRegistry() as registry, httpx.Client(trust_env=False) as client:
+    with SchemaRegistry() as registry, httpx.Client(trust_env=False, timeout=100) as client:
         assert client.get(registry.url + "/subjects").json() == []
         registry.stop()
         with pytest.raises(httpx.TransportError):
@@ -200,4 +200,4 @@ def test_the_port_of_a_registry_that_is_stopped_is_given_to_nobody_else() -> Non
         with socket.socket() as other, pytest.raises(ConnectionRefusedError):
             other.connect(("127.0.0.1", port))
         registry.start()
-        assert httpx.get(registry.url + "/subjects", trust_env=False).json() == []
+        assert httpx.get(registry.url + "/subjects", trust_env=False, timeout=100).json() == []

@@ -23,7 +23,7 @@ def test_nobody_waits_for_the_start_of_another_connectors_process(monkeypatch: p
         def __init__(self, settings: ProcessSettings, _driver: Any) -> None:
             if settings == SLOW:
                 begun.set()
-                assert may_start.wait(60)
+                assert may_start.wait(240)
             self.users = 0
             started.append(settings)
 
@@ -34,8 +34,8 @@ def test_nobody_waits_for_the_start_of_another_connectors_process(monkeypatch: p
     assert begun.wait(60)
     quick = in_background(lambda: (acquire(QUICK, driver), running("slow")), "quick")
     try:
-        host, of_slow = quick.result(10)
+        host, of_slow = quick.result(120)
     finally:
         may_start.set()
-    first, second = (call.result(60) for call in slow)
+    first, second = (call.result(120) for call in slow)
     assert (host.users, of_slow, first is second, first.users, started) == (1, [], True, 2, [QUICK, SLOW])
