@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
@@ -103,6 +103,17 @@ def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:
 def own_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What this thread has logged: those of the session's worker may log at any time."""
     return [record.getMessage() for record in caplog.records if record.thread == threading.get_ident()]
+
+
+def about(text: str) -> Callable[[object, str, MutableMapping[str, Any]], MutableMapping[str, Any]]:
+    """For `captured_logs`: keeps what this text stands in. Other threads of the process log, too, such as those of its worker."""
+
+    def keep(_logger: object, _level: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        if not any(text in str(value) for value in entry.values()):
+            raise structlog.DropEvent
+        return entry
+
+    return keep
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from headrace.spark.destination_topic import look_up_to_write
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 from headrace.topics.planning import SettingsForNewTopic
-from tests.support import captured_logs
+from tests.support import about, captured_logs
 
 ONE = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 
@@ -52,8 +52,8 @@ def admin(destination_broker) -> Admin:
 
 
 @pytest.fixture
-def logs() -> Iterator[list]:
-    with captured_logs() as captured:
+def logs(topic: str) -> Iterator[list]:
+    with captured_logs(about(topic)) as captured:
         yield captured
 
 
@@ -153,8 +153,8 @@ class TestWithRules:
         assert admin.describe(topic) is None
         assert lines(logs)[before:] == [f"Topic '{topic}' was deleted while it is written to; waiting until it exists"]
 
-    def test_of_two_tasks_at_once_one_creates_and_both_go_on(self, creator, admin, topic_name, logs):
-        names = [topic_name("race") for _ in range(10)]
+    def test_of_two_tasks_at_once_one_creates_and_both_go_on(self, creator, admin, topic, logs):
+        names = [f"{topic}-{number}" for number in range(10)]
         tasks = [creator({**ONE, "topic.creation.default.partitions": n}) for n in ("2", "3")]
         start, failures = threading.Barrier(len(tasks)), []
 

@@ -14,7 +14,7 @@ from headrace.kafka.failures import failure
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 from headrace.topics.waiting import TopicWaiter, problem
-from tests.support import captured_logs, wait_until
+from tests.support import about, captured_logs, wait_until
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def topic(topic_name) -> str:
 
 
 @pytest.fixture
-def logs() -> Iterator[list]:
-    with captured_logs() as captured:
+def logs(topic: str) -> Iterator[list]:
+    with captured_logs(about(topic)) as captured:
         yield captured
 
 
@@ -53,7 +53,7 @@ class Waiting:
 
 def test_a_topic_that_somebody_creates_ends_the_wait(destination_broker, topic, logs):
     client = {"bootstrap.servers": destination_broker.bootstrap}
-    waiting = Waiting(TopicWaiter(client, threading.Event()).wait_for, topic)
+    waiting = Waiting(TopicWaiter(client, threading.Event(), clock=lambda: 0.0).wait_for, topic)  # one warning, however long
     wait_until(lambda: waits_in(logs), 120, "the warning")
     assert not waiting.ended(1.2)
     Admin(client).create(topic, 1, 1)
