@@ -115,7 +115,7 @@ def test_new_topics_partitions_and_settings_follow(flow: Flow) -> None:
     flow.source.create(topic, 1)
     wait_until(lambda: flow.destination.admin.describe(flow.copy(topic)), FLOW_S, "the copy of a new topic")
     admin = MirrorAdmin({"bootstrap.servers": flow.source.bootstrap})
-    admin.add_partitions(topic, 2)
+    flow.source.grow(topic, 2)  # before that is known, a producer refuses a record of the new partition
     admin.alter(topic, {"retention.ms": "12345678900000", "max.message.bytes": "1500000"})
     flow.source.produce(topic, [record(partition=1)])
     assert flow.await_copied(topic, 1)[0].partition == 1

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
+from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
@@ -20,7 +21,7 @@ from headrace.spark.destination_topic import look_up_to_write
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 from headrace.topics.planning import SettingsForNewTopic
-from tests.support import about, captured_logs
+from tests.support import about, captured_logs, wait_until
 
 ONE = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 
@@ -266,6 +267,8 @@ def secured() -> Iterator[tuple[Broker, str]]:
         client = AdminClient({"bootstrap.servers": broker.bootstrap})
         for future in client.create_acls(acls).values():
             future.result(180)
+        known = MirrorAdmin({"bootstrap.servers": broker.bootstrap}).topic_acls  # the controller has them a little earlier
+        wait_until(lambda: len(known()) == len(acls), 180, "the broker has the ACLs")
         yield broker, f"{host}:{guarded}"
 
 

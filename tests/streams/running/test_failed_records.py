@@ -112,7 +112,9 @@ def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_t
         results = {one[:9] for one in rows.values()}
         wait_until(lambda: {(one.value or b"").decode() for one in app.cluster.read(app.sink)} == results, WAIT_S, "the results")
         wait_until(lambda: dict(streams.store("kept").all()) == rows, WAIT_S, "the rows")
-        app.cluster.admin.alter(f"{app.id}-kept-changelog", {"max.message.bytes": "100000"})
+        changelog, admin = f"{app.id}-kept-changelog", app.cluster.admin
+        admin.alter(changelog, {"max.message.bytes": "100000"})
+        wait_until(lambda: admin.topic_configs(changelog)["max.message.bytes"] == "100000", WAIT_S, "its limit is raised")
         app.send(large)  # which fits by now
         wait_until(lambda: streams.store("kept").get("x") == large, WAIT_S, lambda: f"the large row; {streams.error}")
         assert streams.state() is State.RUNNING
