@@ -99,11 +99,18 @@ def test_in_manual_mode_what_is_wrong_with_an_internal_topic_ends_every_instance
 def test_in_automatic_mode_topics_are_put_right_and_nothing_is_lost(make: Callable[..., Application], events):
     app = make()
     admin = app.cluster.admin
+
+    def said(sentence: str) -> bool:
+        return any(sentence in entry["event"] for entry in events if entry["log_level"] == "warning")
+
     with two_instances(app) as instances:
         app.send("a", "b", "a")
         app.await_results({"a": 2, "b": 1})
         admin.alter(app.repartition, {"retention.ms": "1000"})
         admin.alter(app.changelog, {"cleanup.policy": "delete"})
+        # Until the broker knows what is wrong, it answers with what was right.
+        wait_until(lambda: said("It has been set to retention.ms=-1"), WAIT_S, "the retention is noticed")
+        wait_until(lambda: said("It has been set to cleanup.policy=compact"), WAIT_S, "so is the policy")
         wait_until(lambda: admin.topic_configs(app.repartition)["retention.ms"] == "-1", WAIT_S, "retention is set again")
         wait_until(lambda: admin.topic_configs(app.changelog)["cleanup.policy"] == "compact", WAIT_S, "so is the policy")
         admin.delete([app.changelog, app.repartition])
@@ -114,13 +121,8 @@ def test_in_automatic_mode_topics_are_put_right_and_nothing_is_lost(make: Callab
         wait_until(lambda: sorted(streams.is_active() for streams in instances) == [False, True], WAIT_S, "one is active")
     with app.running() as again:
         assert dict(again.store("counts").all()) == {"a": 3, "b": 1, "c": 1}
-    said = [entry["event"] for entry in events if entry["log_level"] == "warning"]
-    for sentence in (
-        "It has been set to retention.ms=-1",
-        "were deleted while the application runs",
-        "filled again from its store",
-    ):
-        assert any(sentence in event for event in said), said
+    for sentence in ("were deleted while the application runs", "filled again from its store"):
+        assert said(sentence), events
 
 
 def await_unread_records_lost(app: Application, streams: KafkaStreams) -> None:
@@ -138,7 +140,8 @@ def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_sil
         app.await_results({"a": 1})
         engine = streams._instance._engine
         assert engine is not None
-        monkeypatch.setattr(engine.tasks[1], "step", lambda: False)  # counts nothing from here on
+        with engine._locks[engine.tasks[1].subtopology]:  # else a step that is under way may count the next record
+            monkeypatch.setattr(engine.tasks[1], "step", lambda: False)  # counts nothing from here on
         app.send("b")
         wait_until(lambda: app.cluster.size(app.repartition) == 2, WAIT_S, "the record waits")
         app.cluster.admin.delete([app.repartition])
