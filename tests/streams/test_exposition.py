@@ -30,7 +30,7 @@ class Instance:
 def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
     with serve_metrics(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
         assert port is not None
-        text = httpx.get(f"http://127.0.0.1:{port()}/metrics").text
+        text = httpx.get(f"http://127.0.0.1:{port()}/metrics", timeout=100).text
     samples = {(s.name, *sorted(s.labels.values())): s.value for f in text_string_to_metric_families(text) for s in f.samples}
     assert samples["headrace_streams_records_total", "1", "app"] == 70
     assert samples["headrace_streams_record_lag", "1", "app"] == 4

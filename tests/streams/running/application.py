@@ -51,6 +51,12 @@ class Application:
         where = [i % 2 if partition is None else partition for i in range(len(values))]
         self.cluster.produce(self.source, [record(None, v.encode(), partition=p) for v, p in zip(values, where, strict=True)])
 
+    def await_committed(self) -> None:
+        """Wait until the offsets after all records are committed: what a successor finds begun is done again, at least once."""
+        ends = self.cluster.admin.partition_offsets([(self.source, 0), (self.source, 1)], "latest")
+        committed = lambda: self.cluster.admin.committed(self.id, partitions=ends)  # noqa: E731
+        wait_until(lambda: committed() == ends, WAIT_S, lambda: f"{ends} committed, not {committed()}")
+
     def results(self) -> dict[str, int]:
         records = self.cluster.read(self.sink)
         return {r.key.decode(): int.from_bytes(r.value, "big") for r in records if r.key and r.value}
