@@ -130,4 +130,4 @@ def parent(stat: Path) -> int | None:
         state, number = stat.read_text().rpartition(")")[2].split()[:2]
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if state == "Z" else int(number)
+    return None if state in ("Z", "X") else int(number)

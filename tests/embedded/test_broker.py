@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import SetupError
+from tests.process import is_alive
 from tests.support import wait_until
 
 pytestmark = pytest.mark.slow
@@ -50,14 +51,6 @@ def read(broker: Broker, topic: str, count: int) -> list[bytes | None]:
     values = [message.value() for message in consumer.consume(count, timeout=60)]
     consumer.close()
     return values
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that is dead but not yet collected by its parent does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except FileNotFoundError:
-        return False
 
 
 def test_it_listens_on_loopback_only(kept: Broker):
