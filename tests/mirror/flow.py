@@ -61,8 +61,9 @@ class Flow:
         name = f"{self.name}-MirrorSourceConnector"
 
         def done() -> bool:
-            parts = self.status(name)
-            assert not any(part["state"] == "FAILED" for part in [parts["connector"], *parts["tasks"]]), parts
+            parts = self.status(name)  # none until the connector has started
+            states = [part["state"] for part in (parts["connector"], *parts["tasks"])] if parts else []
+            assert "FAILED" not in states, parts
             return self.destination.size(self.copy(topic)) >= count
 
         wait_until(done, FLOW_S, f"{count} records in {self.copy(topic)}")
