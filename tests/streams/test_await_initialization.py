@@ -11,7 +11,7 @@ import pytest
 
 from headrace.errors import StreamsError
 from headrace.rest.server import RestServer
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, worker_report
 from headrace.streams.worker_commands import CommandRunner
 from tests.cli.command import headrace
 from tests.clusters import Cluster
@@ -49,7 +49,8 @@ class Waiting:
 
 
 @pytest.fixture
-def waiting(destination: Cluster, topic_name: Callable[[str], str]) -> Iterator[Waiting]:
+def waiting(destination: Cluster, topic_name: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Waiting]:
+    monkeypatch.setattr(worker_report, "_WAITING_INTERVAL_S", 0.2)  # a command waits for the next report
     herder = MemoryHerder()
     server = RestServer(herder, worker_config())  # type: ignore[arg-type]
     server.start()

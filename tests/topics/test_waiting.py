@@ -11,6 +11,7 @@ from headrace.embedded.ports import free_port
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import failure
+from headrace.topics import waiting as topic_waiting
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 from headrace.topics.waiting import TopicWaiter, problem
@@ -75,7 +76,8 @@ def test_a_task_that_is_stopped_stops_waiting(destination_broker, topic, logs):
     assert str(waiting.error) == f"The task was stopped before topic '{topic}' existed."
 
 
-def test_the_warning_comes_again_every_minute(destination_broker, topic, logs):
+def test_the_warning_comes_again_every_minute(destination_broker, topic, logs, monkeypatch):
+    monkeypatch.setattr(topic_waiting, "_POLL_S", 0.05)
     minutes, stopping = iter(range(1000)), threading.Event()
     waiter = TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping, clock=lambda: next(minutes) * 20.0)
     waiting = Waiting(waiter.wait_for, topic)
@@ -116,7 +118,8 @@ def test_a_topic_that_does_not_exist_yet_is_told_from_one_that_may_not_be_descri
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_away_is_waited_for(topic, logs):
+def test_a_cluster_that_is_away_is_waited_for(topic, logs, monkeypatch):
+    monkeypatch.setattr(topic_waiting, "_REQUEST_TIMEOUT_S", 1.0)
     stopping, bootstrap = threading.Event(), f"127.0.0.1:{free_port()}"
     waiting = Waiting(TopicWaiter({"bootstrap.servers": bootstrap}, stopping).wait_for, topic)
     wait_until(lambda: waits_in(logs), 120, "the warning")

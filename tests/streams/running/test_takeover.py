@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.groups import Partition
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, group_topic
 from headrace.streams.config import StreamsConfig
 from headrace.streams.shutdown_request import refuse_if_requested
 from tests.streams.running.application import WAIT_S, Application
@@ -98,6 +98,7 @@ def test_an_instance_that_is_no_longer_active_when_its_engine_starts_has_none(
 def test_of_two_instances_whose_first_topics_differ_one_is_active(
     make: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(group_topic, "_PAUSE_S", 0.2)  # between its looks at a group whose other member never gives way
     app = make()
     first, second = f"{app.id}.a", f"{app.id}.b"
 
