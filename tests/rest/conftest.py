@@ -6,6 +6,7 @@ import http.client
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, cast
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from headrace.cluster.herder import Herder
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from headrace.rest import RestServer
+from headrace.rest import RestServer, overview
 from headrace.rest.page import pending
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.testing.worker import EmbeddedWorker
@@ -78,6 +79,13 @@ def worker_config(settings: Mapping[str, str] | None = None) -> WorkerConfig:
 def _patient_browsers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is late comes from this machine: browsers wait for every part of the page."""
     monkeypatch.setattr(pending, "PATIENCE_S", 600)
+    monkeypatch.setattr(import_module("headrace.rest.page.mount"), "_LIMIT_S", 600)  # `mount` of its package is a function
+
+
+@pytest.fixture(autouse=True)
+def _new_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One server has the herders of many tests, one after the other: a snapshot of two seconds ago may be of another test."""
+    monkeypatch.setattr(overview, "_FRESH_S", 0.0)
 
 
 @pytest.fixture

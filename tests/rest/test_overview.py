@@ -21,7 +21,6 @@ class Read:
     """Reads the snapshots of a herder, as if each were asked for after the last one is too old."""
 
     def __init__(self, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(overview, "_FRESH_S", 0.0)
         monkeypatch.setattr(overview, "_GROUP_PATIENCE_S", 60.0)  # who is in the group is no change between two snapshots
         self._herder, self._overview = herder, Overview(ClusterFigures(NOBODY_ASKED))
 
