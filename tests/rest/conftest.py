@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -86,6 +87,20 @@ def _patient_browsers(monkeypatch: pytest.MonkeyPatch) -> None:
 def _new_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     """One server has the herders of many tests, one after the other: a snapshot of two seconds ago may be of another test."""
     monkeypatch.setattr(overview, "_FRESH_S", 0.0)
+
+
+@pytest.fixture
+def log_levels_restored() -> Iterator[None]:
+    """For requests that set levels of loggers: they are those of all tests of this process."""
+
+    def loggers() -> list[logging.Logger]:
+        known = list(logging.root.manager.loggerDict.values())
+        return [logging.getLogger(), *(logger for logger in known if isinstance(logger, logging.Logger))]
+
+    levels = {logger: logger.level for logger in loggers()}
+    yield
+    for logger in loggers():
+        logger.setLevel(levels.get(logger, logging.NOTSET))
 
 
 @pytest.fixture

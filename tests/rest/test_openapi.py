@@ -82,7 +82,7 @@ ROUTES = [(route.method, route.path) for resource in RESOURCES for route in reso
 
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-@pytest.mark.usefixtures("connector")
+@pytest.mark.usefixtures("connector", "log_levels_restored")
 def test_every_answer_is_as_the_document_says(api: BaseSchema, method: str, path: str, mode: GenerationMode) -> None:
     @given(case=api[path][method].as_strategy(generation_mode=mode))
     @settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=QUIET)

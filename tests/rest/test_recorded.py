@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,13 +33,8 @@ DIFFERENT = {"R01-root.052"}
 
 
 @pytest.fixture(autouse=True)
-def log_levels_restored() -> Iterator[None]:
-    known = [logging.getLogger(), *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger))]
-    levels = [(logger, logger.level) for logger in known]
+def recorded_level(log_levels_restored: None) -> None:
     logging.getLogger().setLevel(logging.INFO)
-    yield
-    for logger, level in levels:
-        logger.setLevel(level)
 
 
 def send(call: Client, request: dict[str, Any]) -> Answer:
