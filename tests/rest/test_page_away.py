@@ -236,6 +236,7 @@ def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(
         assert herder.pausing.wait(120)
         monkeypatch.setattr(pending, "PATIENCE_S", SHORT_S)
         assert "has not answered within 2.5 s" in page.get(path).text  # and is being asked still
+        wait_until(lambda: herder.asked == 1, 120, "the first request has reached the cluster")
         herder.may_pause.set()
         assert change.result().status == 200
     herder.answers.set()
