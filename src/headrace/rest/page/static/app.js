@@ -22,13 +22,20 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) renewAll(); });
   document.body.addEventListener("changed", () => setTimeout(renewAll, 300));
 
+  let pressed = null; // what the mouse, or a finger, is on: if it were replaced before it is let go, that would be no click
+  document.addEventListener("pointerdown", ({ target, button }) => { if (button === 0) pressed = target; }, true);
+  ["pointerup", "pointercancel"].forEach((end) => document.addEventListener(end, () => { pressed = null; }, true));
+  document.addEventListener("pointermove", ({ buttons }) => { if (!buttons) pressed = null; }); // let go elsewhere
+
   const atEnd = (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 8;
   let focused = null;
   let unfolded = [];
   let sampleAt = null; // the time of the sample that is read in a chart
   let readAt = null; // where somebody reads in a log, who is not at its end
+  let leftOut = null; // the last answer that was not shown
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const target = detail.target, now = document.activeElement;
+    if (target.dataset.busy && pressed && target.contains(pressed)) { detail.shouldSwap = false; leftOut = detail.xhr; return; }
     focused = target.contains(now) && now !== target ? now : null;
     sampleAt = focused?.dataset.at === undefined ? null : JSON.parse(focused.dataset.times)[focused.dataset.at];
     unfolded = all("details[open][id]", target).map((one) => one.id);
@@ -55,7 +62,7 @@
   };
   document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
     const { xhr, target } = detail, stamp = xhr?.getResponseHeader("X-Stamp");
-    if (stamp && target) target.dataset.seen = stamp;
+    if (stamp && target && xhr !== leftOut) target.dataset.seen = stamp;
     else if (target && xhr?.status && xhr.status !== 204) delete target.dataset.seen; // a problem took the place of what was seen
     if (xhr?.status) { lastAnswer = Date.now(); document.getElementById("away").hidden = true; }
     const dialog = document.getElementById("dialog");
