@@ -129,3 +129,15 @@ def state_of(worker: EmbeddedWorker, name: str) -> list[str]:
 
 def await_state(worker: EmbeddedWorker, name: str, *states: str) -> None:
     wait_until(lambda: state_of(worker, name) == list(states), WAIT_S, lambda: f"{name} is {states}: {state_of(worker, name)}")
+
+
+def reconfigure(worker: EmbeddedWorker, name: str, config: dict[str, str]) -> None:
+    """Change a connector, and wait until its first task has been started anew: its state is RUNNING before that, too."""
+
+    def starts() -> int:
+        entries = worker.call("GET", f"/headrace/connectors/{name}/history")["entries"]
+        return sum(entry.get("task") == 0 and entry["state"] == "RUNNING" for entry in entries)
+
+    before = starts()
+    worker.call("PUT", f"/connectors/{name}/config", config)
+    wait_until(lambda: starts() > before, WAIT_S, f"{name} runs with the change")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.page.conftest import WAIT_S, await_state
+from tests.page.conftest import WAIT_S, reconfigure
 from tests.page.looks import look_at, look_at_dialog, tab_to
 from tests.support import wait_until
 
@@ -64,8 +64,7 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     expect(page.locator("#preview")).to_contain_text("passed")
     shot(page, "dead-letters-preview")
 
-    worker.call("PUT", f"/connectors/{name}/config", config | {"value.converter": STRING})
-    await_state(worker, name, "RUNNING", "RUNNING")
+    reconfigure(worker, name, config | {"value.converter": STRING})
     page.get_by_role("button", name="Replay").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(f"to {topic}")

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.page.conftest import WAIT_S, await_state
+from tests.page.conftest import WAIT_S, await_state, reconfigure
 from tests.page.looks import tab_to
 from tests.page.test_dead_letters import DLQ, JSON, STRING
 from tests.support import wait_until
@@ -155,8 +155,7 @@ def test_a_task_is_restarted_and_a_dead_letter_replayed_by_keyboard_alone(
     }  # fmt: skip
     worker.call("POST", "/connectors", {"name": name, "config": config})
     wait_until(lambda: destination.size(letters) == 1, WAIT_S, "a dead letter")
-    worker.call("PUT", f"/connectors/{name}/config", config | {"value.converter": STRING})
-    await_state(worker, name, "RUNNING", "RUNNING")
+    reconfigure(worker, name, config | {"value.converter": STRING})
 
     page = open_page(f"/ui/connector?name={name}")
     press(page, "Restart task 0")
