@@ -34,7 +34,7 @@ def test_the_worker_that_does_not_run_a_task_shows_it_all_the_same(
     ):
         second.await_ready()
         ids = [f"127.0.0.1:{port}" for port in ports]
-        wait_until(lambda: answering(first) == sorted(ids), WAIT_S, lambda: f"both are in the group: {answering(first)}")
+        wait_until(lambda: sharing(first) == sorted(ids), WAIT_S, lambda: f"both have a share: {sharing(first)}")
         first.call("POST", "/connectors", {"name": name, "config": mirror(source, orders)})
         await_state(first, name, "RUNNING", "RUNNING")
         [task] = first.call("GET", f"/connectors/{name}/status")["tasks"]
@@ -46,15 +46,21 @@ def test_the_worker_that_does_not_run_a_task_shows_it_all_the_same(
         expect(page.locator(".counters")).to_contain_text("2 workers")
         row.get_by_role("link", name=name).click()
         expect(page.locator("#status tbody tr")).to_contain_text(task["worker_id"])
-        expect(page.get_by_role("img", name="Records per second, last hour")).to_be_visible()  # with the second sample
-        shot(page, "two-workers")
         page.get_by_role("link", name="Log").click()
         expect(page.locator("ol.log")).to_contain_text("task.running")
         page.goto(f"/ui/connector?name={name}&tab=history")
         expect(page.locator("main")).to_contain_text(task["worker_id"])
+        figures = f"/headrace/connectors/{name}/figures"
+        wait_until(lambda: len(first.call("GET", figures)["samples"]) > 1, WAIT_S, "two samples, which a chart needs")
+        page.goto(f"/ui/connector?name={name}")  # which asks for the charts twice a minute
+        expect(page.get_by_role("img", name="Records per second, last hour")).to_be_visible()
+        shot(page, "two-workers")
         page.close()  # before its worker ends
 
 
-def answering(worker: EmbeddedWorker) -> list[str]:
-    """The workers of its group that answer."""
-    return sorted(one["worker_id"] for one in worker.call("GET", "/headrace/workers")["workers"] if one["state"] == "answers")
+def sharing(worker: EmbeddedWorker) -> list[str]:
+    """The workers of its group, once each of them has a share of the work, and what one gives to another has arrived."""
+    workers = worker.call("GET", "/headrace/workers")["workers"]
+    slots = {one["worker_id"]: one["facts"]["slots"] for one in workers if one["facts"] and one["facts"]["slots"]}
+    count = max((one["facts"]["slot_count"] for one in workers if one["facts"]), default=0)
+    return sorted(slots) if sum(slots.values()) == count else []
