@@ -449,6 +449,7 @@ def test_everything_is_done_by_keyboard(
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog").get_by_role("button", name="Resume")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()  # what is behind it takes no focus
     await_state(worker, name, "RUNNING", "RUNNING")
     page.get_by_role("link", name=name).focus()
     page.keyboard.press("Enter")
