@@ -473,6 +473,7 @@ def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: Embed
     tab_to(page, "As describe() prints it")
     page.keyboard.press("Enter")
     tab_to(page, "The topology")
+    worker.call("PUT", "/headrace/streams/counts/one", APPLICATION)  # one that has not reported for 35 s is silent
     page.goto("/ui/graph?application=counts")
     tab_to(page, "application counts, running")
     page.keyboard.press("Enter")
