@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from tests.support import wait_until
+
+_ANYTHING: Any = None
+_ALICE = AclBindingFilter(
+    ResourceType.ANY, _ANYTHING, ResourcePatternType.ANY, "User:alice", _ANYTHING, AclOperation.ANY, AclPermissionType.ANY
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +40,20 @@ class Secured:
             "sasl.mechanism": "PLAIN",
             "sasl.jaas.config": f'{module} required username="alice" password="{password}";',
         }
+
+    def allow(
+        self,
+        kind: ResourceType,
+        name: str,
+        *operations: AclOperation,
+        pattern: ResourcePatternType = ResourcePatternType.LITERAL,
+    ) -> None:
+        """Let alice do this, and wait until the broker has it from the controller, which answers before."""
+        client, permission = AdminClient({"bootstrap.servers": self.broker.bootstrap}), AclPermissionType.ALLOW
+        bindings = {AclBinding(kind, name, pattern, "User:alice", "*", operation, permission) for operation in operations}
+        for future in client.create_acls([*bindings]).values():
+            future.result(180)
+        wait_until(lambda: bindings <= {*client.describe_acls(_ALICE).result(180)}, 120, f"alice may use {name}")
 
 
 @pytest.fixture(scope="package")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
+from confluent_kafka.admin import AclOperation, ResourceType
 
 from headrace.doctor import clusters
 from headrace.doctor.finding import Severity
@@ -21,14 +21,6 @@ def alice(secured: Secured) -> InspectingAdmin:
     return InspectingAdmin(secured.props())
 
 
-def allow(secured: Secured, kind: ResourceType, name: str, *operations: AclOperation) -> None:
-    client = AdminClient({"bootstrap.servers": secured.broker.bootstrap})
-    pattern, permission = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
-    bindings = [AclBinding(kind, name, pattern, "User:alice", "*", operation, permission) for operation in operations]
-    for future in client.create_acls(bindings).values():
-        future.result(180)
-
-
 def test_a_topic_that_may_not_be_seen_is_none_and_may_not_be_created(alice: InspectingAdmin, secured: Secured) -> None:
     Admin({"bootstrap.servers": secured.broker.bootstrap}).create("hidden", 1, 1)
     assert alice.topic_operations("hidden") is None
@@ -39,8 +31,8 @@ def test_a_topic_that_may_not_be_seen_is_none_and_may_not_be_created(alice: Insp
 
 def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: InspectingAdmin, secured: Secured) -> None:
     Admin({"bootstrap.servers": secured.broker.bootstrap}).create("configs", 1, 1, {"cleanup.policy": "compact"})
-    allow(secured, ResourceType.TOPIC, "configs", AclOperation.READ, AclOperation.DESCRIBE)
-    assert wait_until(lambda: alice.topic_operations("configs"), 120, "alice may see the topic") == {"READ", "DESCRIBE"}
+    secured.allow(ResourceType.TOPIC, "configs", AclOperation.READ, AclOperation.DESCRIBE)
+    assert alice.topic_operations("configs") == {"READ", "DESCRIBE"}
     topics = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
     worker = DistributedConfig(worker_properties("workers", "http://localhost:0") | topics | {"bootstrap.servers": "k:9092"})
     lines = [f for f in clusters.internal_topics(alice, worker, 10) if f.check == "acl"]
@@ -54,10 +46,10 @@ def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: Inspect
 
 def test_a_group_that_may_not_be_joined_is_wrong(alice: InspectingAdmin, secured: Secured) -> None:
     assert clusters.group(alice, "workers", 10).status is Severity.WRONG
-    allow(secured, ResourceType.GROUP, "workers", AclOperation.DESCRIBE)
+    secured.allow(ResourceType.GROUP, "workers", AclOperation.DESCRIBE)
     wait_until(lambda: "lacks READ" in clusters.group(alice, "workers", 10).message, 120, "alice may see the group, not join it")
     assert clusters.group(alice, "workers", 10).status is Severity.WRONG
-    allow(secured, ResourceType.GROUP, "workers", AclOperation.READ)
+    secured.allow(ResourceType.GROUP, "workers", AclOperation.READ)
     wait_until(lambda: clusters.group(alice, "workers", 10).status is Severity.OK, 120, "alice may join the group")
 
 

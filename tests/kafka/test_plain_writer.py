@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
+from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
 from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.errors import ConnectError
@@ -23,12 +23,8 @@ PARTITION, OFFSET = {"file": "a"}, {"position": 1}
 def config(secured: Secured, topic_name: Callable[[str], str]) -> DistributedConfig:
     """Of a worker that is alice, who may use the topics and the group of its name."""
     group = topic_name("plain")
-    kinds = (ResourceType.TOPIC, ResourceType.GROUP)
-    may = [AclBinding(kind, group, ResourcePatternType.PREFIXED, "User:alice", "*", AclOperation.ALL, AclPermissionType.ALLOW)
-           for kind in kinds]  # fmt: skip
-    client = AdminClient({"bootstrap.servers": secured.broker.bootstrap})
-    for future in client.create_acls(may).values():
-        future.result(180)
+    for kind in (ResourceType.TOPIC, ResourceType.GROUP):
+        secured.allow(kind, group, AclOperation.ALL, pattern=ResourcePatternType.PREFIXED)
     return DistributedConfig(worker_properties(group, "http://localhost:0") | secured.props())
 
 
