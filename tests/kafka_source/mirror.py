@@ -38,6 +38,10 @@ class Mirror(Deployed):
         stored = self.worker.call("GET", self.path + "/offsets")["offsets"]
         return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in stored}
 
+    def await_stored(self, offsets: Mapping[str, int]) -> None:
+        """Wait until these are the stored offsets: a task that ends while it stores them may deliver again."""
+        wait_until(lambda: self.offsets() == offsets, CONNECTOR_S, lambda: f"{offsets} are stored, not {self.offsets()}")
+
     def offsets_if_known(self) -> dict[str, int]:
         """The same; `{}` if they cannot be read (500), as while a broker is away."""
         try:

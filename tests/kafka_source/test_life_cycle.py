@@ -7,9 +7,7 @@ from typing import Any
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
-from tests.support import wait_until
 
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]
@@ -25,6 +23,7 @@ def test_a_paused_mirror_copies_nothing_until_it_is_resumed(source: Cluster, mir
     source.produce(topic, values(10))
     one = mirror(topic)
     one.await_copied(topic, 10)
+    one.await_stored({f"{topic}:0": 9})
     one.put("pause")
     one.await_states("PAUSED", "PAUSED")
     source.produce(topic, values(10, first=10))
@@ -42,6 +41,7 @@ def test_a_stopped_mirror_has_no_tasks_and_goes_on_where_it_was(source: Cluster,
     source.produce(topic, values(10))
     one = mirror(topic)
     one.await_copied(topic, 10)
+    one.await_stored({f"{topic}:0": 9})
     one.put("stop")
     one.await_states("STOPPED")
     assert one.worker.call("GET", one.path + "/tasks") == []
@@ -57,7 +57,7 @@ def test_a_restart_copies_nothing_twice(source: Cluster, mirror: Make, topic_nam
     source.produce(topic, values(10))
     one = mirror(topic)
     one.await_copied(topic, 10)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the offsets are stored")
+    one.await_stored({f"{topic}:0": 9})
     one.restart()
     one.await_states("RUNNING", "RUNNING")
     answer = one.restart("?includeTasks=true")
@@ -75,6 +75,7 @@ def test_a_new_configuration_takes_effect_at_once(source: Cluster, mirror: Make,
         source.produce(topic, values(5))
     one = mirror(first)
     one.await_copied(first, 5)
+    one.await_stored({f"{first}:0": 4})
     one.configure({"source.topic.whitelist": f"{first},{second}", "include.message.headers": "false"})
     one.await_copied(second, 5)
     source.produce(first, [record(b"k", b"v", [("h", b"1")])])
@@ -91,6 +92,7 @@ def test_partitions_are_shared_among_no_more_tasks_than_allowed(source: Cluster,
     groups = [task["config"]["task.leader.topic.partitions"].split(",") for task in tasks]
     assert groups == [[f"1:{topic}:{p}" for p in (0, 1, 2)], [f"1:{topic}:{p}" for p in (3, 4)]]
     assert [r.value for r in one.await_copied(topic, 5)] == [b"0", b"1", b"2", b"3", b"4"]
+    one.await_stored({f"{topic}:{p}": 0 for p in range(5)})
     one.configure({"tasks.max": "9"})
     one.await_states("RUNNING", *["RUNNING"] * 5)
     one.configure({"tasks.max": "1"})
@@ -106,6 +108,7 @@ def test_a_connector_that_is_deleted_and_created_again_at_once_runs(source: Clus
     one = mirror(topic)
     one.await_copied(topic, 1)
     for n in range(5):
+        one.await_stored({f"{topic}:0": n})
         one.worker.call("DELETE", one.path)
         one.create()
         source.produce(topic, values(1, first=n + 1))
