@@ -48,9 +48,15 @@ def stopped_at(one: Mirror, topic: str, offset: int) -> None:
     one.await_states("STOPPED")
 
 
-def told(one: Mirror, policy: str) -> None:
-    """Set the policy, and wait until a task that has failed runs again."""
+def told(one: Mirror, policy: str, events: Events) -> None:
+    """Set the policy, and wait until a task with it reads, also in place of one that runs."""
+
+    def begun() -> int:
+        return sum(e["event"] == "task.stream-mode" and e["connector"] == one.name for e in events)
+
+    before = begun()
     one.configure({"source.data.loss": policy})
+    wait_until(lambda: begun() > before, CONNECTOR_S, lambda: f"a task with the policy {policy}; {one.status()}")
     one.await_states("RUNNING", "RUNNING")
 
 
@@ -100,7 +106,7 @@ def test_expired_records_fail_the_task_with_the_exact_range_until_told_to_go_on(
     line = next(e for e in events if e["event"] == "source.data.loss")
     assert (line["log_level"], line["topic"], line["partition"], line["connector"]) == ("warning", topic, 0, one.name)
     assert (measured(one, "data_losses"), measured(one, "data_loss_records")) == (1, 5)
-    told(one, "continue")
+    told(one, "continue", events)
     assert one.await_copied(topic, 15) == [*values(10), *values(5, first=15)]
     assert brief(one)[1:] == [("expired", 10, 14, "continue", 15)]
     settings = one.destination.admin.topic_configs(f"{one.name}-loss", own_only=True)
@@ -108,7 +114,7 @@ def test_expired_records_fail_the_task_with_the_exact_range_until_told_to_go_on(
 
 
 def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
-    source: Cluster, mirror: Make, topic_name: Name
+    source: Cluster, mirror: Make, topic_name: Name, events: Events
 ) -> None:
     topic = filled(source, topic_name("anew"))
     one = mirror(topic)
@@ -119,7 +125,7 @@ def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
     assert (
         f"offset 10 and what followed, as the topic was deleted and recreated (stored: offset 9 of topic id {old};" in one.trace()
     )
-    told(one, "continue")
+    told(one, "continue", events)
     assert one.await_copied(topic, 30) == [*values(10), *values(20, first=1000)]
     assert brief(one) == [("recreated", 10, None, "fail", None), ("recreated", 10, None, "continue", 0)]
     stopped_at(one, topic, 19)
@@ -131,7 +137,7 @@ def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
 
 @pytest.mark.parametrize(("mode", "chain"), [("realtime", {}), ("microbatch", IN_BATCHES)])
 def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
-    source: Cluster, mirror: Make, topic_name: Name, mode: str, chain: Mapping[str, str]
+    source: Cluster, mirror: Make, topic_name: Name, mode: str, chain: Mapping[str, str], events: Events
 ) -> None:
     topic = filled(source, topic_name("running"))
     one = mirror(topic, {"topic.list.poll.interval.ms": "3600000", "source.data.loss": "rewind", **chain})
@@ -146,7 +152,7 @@ def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
     assert brief(one) == [("recreated", 10, None, "rewind", 0)]
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "all is stored")
     assert [stream and stream["mode"] for stream in one.streams()] == [mode]
-    told(one, "fail")
+    told(one, "fail", events)
     made_anew(source, topic, 1)
     assert "offset 20 and what followed, as the topic was deleted and recreated" in one.trace()
 
@@ -165,7 +171,7 @@ def test_an_empty_topic_made_anew_before_its_first_record_is_recognized(source: 
 
 @pytest.mark.parametrize(("policy", "copied"), [("rewind", [*range(10), *range(12)]), ("continue", [*range(12)])])
 def test_a_stored_offset_beyond_the_end_is_a_loss(
-    policy: str, copied: list[int], source: Cluster, mirror: Make, topic_name: Name
+    policy: str, copied: list[int], source: Cluster, mirror: Make, topic_name: Name, events: Events
 ) -> None:
     topic = filled(source, topic_name("beyond"))
     one = mirror(topic)
@@ -175,7 +181,7 @@ def test_a_stored_offset_beyond_the_end_is_a_loss(
     one.worker.call("PATCH", one.path + "/offsets", {"offsets": [change]})
     one.put("resume")
     assert "offsets 10 to 99, which were copied and are beyond the end of the log now (stored: offset 99;" in one.trace()
-    told(one, policy)
+    told(one, policy, events)
     at = 0 if policy == "rewind" else 10
     wait_until(lambda: len(losses(one)) == 2, CONNECTOR_S, "the loss is written down")
     source.produce(topic, values(2, first=10))
