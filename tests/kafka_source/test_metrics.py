@@ -93,8 +93,11 @@ def test_a_transform_in_python_shows_metrics_of_its_own(source: Cluster, mirror:
     own = {"transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted"}
     one = mirror(topic, {**SCHEMALESS, **own})
     one.await_copied(topic, 3)
-    found = await_measured(one.worker, one.name, {})
-    assert found[f"{_KAFKA}plugins_seen"] >= 3  # Spark may run a batch more than once
+
+    def seen() -> bool:  # Spark may run a batch more than once, and tells what was counted when its job has ended
+        return measured(one.worker, one.name).get(f"{_KAFKA}plugins_seen", 0) >= 3
+
+    wait_until(seen, CONNECTOR_S, lambda: f"three records are seen; {measured(one.worker, one.name)}")
 
 
 def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:
