@@ -118,7 +118,7 @@ def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copi
     source.produce(topic, [record(b"%d" % n, value) for n, value in enumerate(values)])
     wait_until(lambda: destination.size(letters) >= 4, CONNECTOR_S, lambda: f"dead letters; {one.status()}")
     assert [r.key for r in one.await_copied(topic, 3)] == [b"0", b"5", b"6"]
-    found = destination.read(letters)
+    found = destination.read(letters, settled=True)
     assert [(r.key, r.value) for r in found] == [(b"%d" % n, values[n]) for n in (1, 2, 3, 4)]
     messages = [dict(r.headers)["__connect.errors.exception.stacktrace"] or b"" for r in found]
     for message, why in zip(messages, (b"Unknown magic byte!", b"Schema 999 not found", b"the data ends before the record does",
@@ -151,7 +151,7 @@ def test_protobuf_becomes_json_with_a_schema_while_messages_evolve(
     assert [json.loads(r.value[5:]) if r.value else None for r in copies] == [
         {"n": 7, "from": "here"}, {"pay_0": {"card": None, "cash": 5}, "n": 8, "from": "here"}, None,
     ]  # fmt: skip
-    assert [r.value for r in destination.read(letters)] == [values[2]]
+    assert [r.value for r in destination.read(letters, settled=True)] == [values[2]]
     assert [version.schema.type for version in registry.store.subjects[f"{one.prefix}{topic}-value"]] == ["JSON", "JSON"]
 
 
