@@ -73,8 +73,9 @@ def test_topics_that_depend_on_the_record_are_made_in_time(
 
 
 def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
-    source: Cluster, destination: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
-) -> None:
+    source: Cluster, destination: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str],
+    events: list[MutableMapping[str, Any]],
+) -> None:  # fmt: skip
     topic = topic_name("bad")
     source.create(topic)
     lines = [b'{"n":"%d"}' % n for n in range(10)]
@@ -91,6 +92,8 @@ def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
     assert values(destination, one.prefix + topic) == [{"n": n} for n in range(4)]
     assert one.offsets() == {f"{topic}:0": 3}
     one.restart("?includeTasks=true&onlyFailed=true")
+    failed = lambda: [e for e in events if e["event"] == "task.failed" and e["connector"] == one.name]  # noqa: E731
+    wait_until(lambda: len(failed()) == 2, CONNECTOR_S, lambda: f"it fails again; {one.status()}")
     assert "offset=4" in one.trace()
     assert values(destination, one.prefix + topic) == [{"n": n} for n in range(4)]  # nothing twice
 
