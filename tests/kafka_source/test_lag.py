@@ -46,9 +46,8 @@ def test_lag_and_freshness_of_each_partition_are_told_whatever_the_tasks_do(
         {**about, "partition": 2, "offset": None, "end_offset": 0, "timestamp": None},
     ]
     assert timed(one) == {"connector": one.name, "lag": 0, "freshness_ms": 0, "partitions": done}
-    (stream,) = one.streams()
-    assert stream is not None
-    assert stream == {"mode": "realtime", "reason": "the data plane copies record by record"}
+    realtime = {"mode": "realtime", "reason": "the data plane copies record by record"}
+    wait_until(lambda: one.streams() == [realtime], CONNECTOR_S, lambda: f"the mode is read back; {one.streams()}")
     one.put("stop")
     one.await_states("STOPPED")
     assert one.streams() == []
