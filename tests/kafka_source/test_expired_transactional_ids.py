@@ -21,8 +21,9 @@ def test_a_task_whose_transactional_id_has_expired_goes_on_and_writes_each_recor
         mirror = Mirror(worker, (cluster, cluster), "idle", "orders", {"exactly.once.support": "required"})
         mirror.create()
         for count in (1, 2, 3):
+            if count > 1:
+                await_forgotten(cluster)
             cluster.produce("orders", [record(b"k", b"%d" % count)])
             mirror.await_copied("orders", count)
-            await_forgotten(cluster)
         copied = cluster.read(f"{mirror.prefix}orders", settled=True)
         assert [one.value for one in copied] == [b"1", b"2", b"3"]
