@@ -21,8 +21,11 @@ from tests.process import worker_properties
 from tests.support import wait_until
 
 
-@pytest.fixture
-def careful_worker(destination_broker: Broker, plugin_path: Path, topic_name: Callable[[str], str]) -> Iterator[EmbeddedWorker]:
+@pytest.fixture(scope="module")
+def careful_worker(
+    java_worker: EmbeddedWorker, destination_broker: Broker, plugin_path: Path, topic_name: Callable[[str], str]
+) -> Iterator[EmbeddedWorker]:
+    """A worker that makes the same plugins known: it begins after the other one, whose are known again at its end."""
     props = worker_properties(topic_name("careful"), f"http://127.0.0.1:{free_port()}")
     props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load", "exactly.once.source.support": "enabled"}
     props |= {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "key.converter": "StringConverter"}
