@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,14 @@ class Side:
         return self.worker.call(method, f"/connectors/{self.name}{path}")
 
     def lines(self) -> list[str]:
-        """What the task has written down, but for commits, whose number is a matter of time, and names."""
-        known = lines(self.journal)
-        return [line.replace(self.name, "CONNECTOR").replace(self.topic, "TOPIC") for line in known if line != "commit"]
+        """What the task has written down, but for commits, whose number is a matter of time, and names.
+
+        Records are committed by two threads: at once those that are not sent, and others by the producer's.
+        """
+        known = [line for line in lines(self.journal) if line != "commit"]
+        runs = groupby(known, lambda line: line.startswith("commitRecord"))
+        ordered = [line for committed, run in runs for line in (sorted(run) if committed else run)]
+        return [line.replace(self.name, "CONNECTOR").replace(self.topic, "TOPIC") for line in ordered]
 
     def positions(self) -> list[dict[str, Any]]:
         """The stored offsets."""
