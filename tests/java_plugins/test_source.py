@@ -42,9 +42,13 @@ def await_line(journal: Path, line: str) -> None:
 
 
 def records_of(cluster: Cluster, topic: str, count: int) -> list[Sent]:
-    """The records of a topic, once there are so many."""
-    wait_until(lambda: cluster.size(topic) >= count, CONNECTOR_S, lambda: f"{count} records, not {cluster.size(topic)}")
-    return cluster.read(topic)
+    """The records of a topic, once there are so many that are committed: ends count open transactions and their marks, too."""
+
+    def there() -> list[Sent]:
+        found = cluster.read(topic) if cluster.size(topic) >= count else []
+        return found if len(found) >= count else []
+
+    return wait_until(there, CONNECTOR_S, lambda: f"{count} records, not {len(cluster.read(topic))}")
 
 
 def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
@@ -55,6 +59,7 @@ def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
     assert [json.loads(r.value or b"") for r in records][:2] == [{"n": 0, "word": None}, {"n": 1, "word": "odd"}]
     assert {(r.key, r.timestamp, tuple(r.headers)) for r in records[:1]} == {(b'"0"', 1700000000001, (("counted", b"0"),))}
     await_line(journal, "stored 7")
+    await_line(journal, f"commitRecord 7 {topic}-0@6")  # by the producer's thread, which counts a record as written before
     noted = [line for line in lines(journal) if not line.startswith("stored") and line != "commit"]
     assert noted == ["start at 0", *(f"commitRecord {n} {topic}-0@{n - 1}" for n in range(1, 8))]
     await_line(journal, "commit")  # by another thread, after the offsets are stored
