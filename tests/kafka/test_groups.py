@@ -24,20 +24,20 @@ def group(source_broker, topic_name) -> GroupOffsets:
 
 def test_offsets_are_read_as_they_were_written(group, topic):
     both = [(topic, 0), (topic, 1)]
-    assert group.read(both, 30) == {}
-    group.write({(topic, 0): 5}, 30)
-    assert group.read(both, 30) == {(topic, 0): 5}
-    group.write({(topic, 0): 3, (topic, 1): 9}, 30)
-    assert group.read(both, 30) == {(topic, 0): 3, (topic, 1): 9}
-    group.write({}, 30)
-    assert group.read([], 30) == {}
+    assert group.read(both, 120) == {}
+    group.write({(topic, 0): 5}, 120)
+    assert group.read(both, 120) == {(topic, 0): 5}
+    group.write({(topic, 0): 3, (topic, 1): 9}, 120)
+    assert group.read(both, 120) == {(topic, 0): 3, (topic, 1): 9}
+    group.write({}, 120)
+    assert group.read([], 120) == {}
 
 
 def test_a_text_is_committed_and_read_beside_an_offset(group, topic):
     committed = {(topic, 0): CommittedOffset(5, "AgAAAY—é"), (topic, 1): CommittedOffset(9)}
-    group.commit(committed, 30)
-    assert group.committed([(topic, 0), (topic, 1)], 30) == committed
-    assert group.read([(topic, 0)], 30) == {(topic, 0): 5}
+    group.commit(committed, 120)
+    assert group.committed([(topic, 0), (topic, 1)], 120) == committed
+    assert group.read([(topic, 0)], 120) == {(topic, 0): 5}
 
 
 def test_a_group_with_active_members_is_left_alone(source_broker, topic, topic_name):
@@ -52,8 +52,8 @@ def test_a_group_with_active_members_is_left_alone(source_broker, topic, topic_n
         group.write({(topic, 0): 5}, 10)
     assert raised.value.code == "UNKNOWN_MEMBER_ID"
     member.close()
-    group.write({(topic, 0): 5}, 30)
-    assert group.read([(topic, 0)], 30) == {(topic, 0): 5}
+    group.write({(topic, 0): 5}, 120)
+    assert group.read([(topic, 0)], 120) == {(topic, 0): 5}
 
 
 def test_the_first_group_of_a_new_cluster_is_waited_for(secured):

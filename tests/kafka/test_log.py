@@ -247,10 +247,10 @@ log.stop()
 
 def test_a_large_topic_is_read_whole(topic, open_log):
     log = open_log(topic, Recorder())
-    first = log.append([(b"key-0", b"x")], 60)
-    log.append([(b"key-%d" % n, b"x" * 100) for n in range(100_000)], 60)
-    log.read_to_end(60)
-    assert log.read_back(first, 60), "it was there, however many have followed it"
+    first = log.append([(b"key-0", b"x")], 240)
+    log.append([(b"key-%d" % n, b"x" * 100) for n in range(100_000)], 240)
+    log.read_to_end(240)
+    assert log.read_back(first, 240), "it was there, however many have followed it"
     seen = Recorder()
     open_log(topic, seen)
     assert len(seen.latest) == 100_000
