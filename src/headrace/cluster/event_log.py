@@ -128,11 +128,12 @@ class EventLog:
         try:
             self._prepare()
             topic.start(_START_S)
-            self.durable = True
+            durable = True
         except HeadraceError as error:
             log.warning("events.in-memory", cause=str(error), meaning="events are lost when this worker stops")
+            durable = False
         with self._lock:
-            self._ready = True
+            self._ready, self.durable = True, durable  # at once: what is added next is written, and not queued
             while self._queued:
                 entry = self._queued.popleft()
                 if self.durable:
