@@ -69,8 +69,9 @@ def declared_drift(admin: InspectingAdmin, declared: Mapping[str, TopicSettings]
 
     A cluster that does not answer is waited for as long as `default.api.timeout.ms` of the environment says, 30 s at most.
     """
-    infos = admin.find(declared, min(DEFAULT_TIMEOUT_S, admin.api_timeout_s))
-    settings = admin.configs_of(sorted(infos))
+    timeout_s = min(DEFAULT_TIMEOUT_S, admin.api_timeout_s)
+    infos = admin.find(declared, timeout_s)
+    settings = admin.configs_of(sorted(infos), timeout_s)
     drift = {}
     for name, topic in declared.items():
         info = infos.get(name)
