@@ -44,11 +44,16 @@ def lines_to(cluster: Cluster, topic: str, folder: Path) -> dict[str, str]:
             "value.converter": "org.apache.kafka.connect.storage.StringConverter", **there, **CREATION}  # fmt: skip
 
 
+def write_one(cluster: Cluster, topic: str) -> None:
+    """Write a record of now."""
+    cluster.produce(topic, [record(b"k", timestamp=time.time_ns() // 1_000_000)])
+
+
 def await_rates(worker: EmbeddedWorker, source: Cluster, topic: str, name: str) -> None:
     """Write to a topic until the overview has a line of a connector's records per second."""
 
     def has_line() -> bool:
-        source.produce(topic, [record(b"k", timestamp=time.time_ns() // 1_000_000)])
+        write_one(source, topic)
         (row,) = worker.call("GET", f"/headrace/overview?q={name}")["connectors"]
         return sum(rate > 0 for rate in row["rates"]) >= 2
 
@@ -185,8 +190,8 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
     failed, file = homeless
     for n in range(29):
         connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
-    for n in range(3):
-        await_state(worker, connector(f"copy-{orders}-{n}", mirror(source, orders)), "RUNNING", "RUNNING")
+    for name in [connector(f"copy-{orders}-{n}", mirror(source, orders)) for n in range(3)]:
+        await_state(worker, name, "RUNNING", "RUNNING")
     page = open_page(f"/ui?q={orders}")
     for n in range(3):
         worker.call("DELETE", f"/connectors/copy-{orders}-{n}")
@@ -494,7 +499,7 @@ def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: Embed
 
 _TAB = "/ui/connector?name={name}&tab="
 SCREENS = {
-    "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
+    "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
     "audit": "/ui/audit", "graph": "/ui/graph?topic=copy.{orders}",
     "graph-application": "/ui/graph?application=counts", "edit": "/ui/edit?name={name}", "new": "/ui/new",
@@ -517,14 +522,17 @@ def test_every_screen_fits_can_be_read_and_names_its_controls(
     for name in (copies, spare):
         await_state(worker, name, "RUNNING", "RUNNING")
         wait_until(lambda name=name: worker.call("GET", f"/connectors/{name}/topics")[name]["topics"], WAIT_S, "an active topic")
+    page = open_page("/ui")
+    for screen, path in SCREENS.items():
+        write_one(source, orders)  # for the overview, while the others are looked at
+        page.goto(path.format(name=failed, orders=orders))
+        page.wait_for_load_state("networkidle")
+        look_at(page, screen, shot)
     await_rates(worker, source, orders, copies)
     page = open_page(f"/ui?q={orders}")
     page.set_viewport_size({"width": WIDE, "height": 460})
     shot(page, "overview", whole=False)
-    for screen, path in SCREENS.items():
-        page.goto(path.format(name=failed, orders=orders))
-        page.wait_for_load_state("networkidle")
-        look_at(page, screen, shot)
+    look_at(page, "overview", shot)
 
 
 def test_a_worker_that_went_away_or_starts_is_said_and_it_goes_on_when_it_is_back(open_page: Open, failed: str):
