@@ -109,7 +109,7 @@ def test_a_killed_task_of_spark_fails_no_feed_whose_target_does_not_answer(
 ) -> None:
     waiting = copy(filled(source, topic_name("topic")))
     get_stuck(waiting)
-    killed = set(kill_tasks(spark))
+    killed = set(kill_tasks(spark, waiting.plane))
     wait_until(lambda: not killed & set(running_tasks(spark)), WAIT_S, "they have ended")
     come_back(waiting)
     waiting.until_copied(20)
@@ -145,7 +145,7 @@ def test_the_producers_of_transactions_are_closed_with_a_killed_task_of_spark(
     exact.until_copied(10)
     name = f"{exact.target}-0"
     assert len(producers(spark, name)) == 1
-    kill_tasks(spark)
+    kill_tasks(spark, exact.plane)
     exact.until(lambda u: u.ended, "it has ended")
     wait_until(lambda: not producers(spark, name), WAIT_S, lambda: f"its producers are closed: {producers(spark, name)}")
 

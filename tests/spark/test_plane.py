@@ -15,7 +15,7 @@ from headrace.errors import ConnectError
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark.feeds import Feed, FeedPartition, FencedId, Target, Update
-from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane, lane_tasks, plan_of
+from headrace.spark.plane import DataPlane, Handle, cores, cpu_quota, data_plane, lane_tasks, plan_of, running_planes
 from headrace.spark.plane import columns as lane_columns
 from headrace.spark.transactions import TaskTransactions
 from tests.clusters import Cluster, record
@@ -116,10 +116,17 @@ def running_tasks(spark: SparkSession) -> list[int]:
     return [task.taskId() for task in found if task.status() == "RUNNING"]
 
 
-def kill_tasks(spark: SparkSession) -> list[int]:
-    """Kill Spark's tasks, and return their ids."""
+def kill_tasks(spark: SparkSession, plane: DataPlane) -> list[int]:
+    """Kill Spark's tasks, those of this plane and of the process's among them, and return their ids."""
     context: Any = spark.sparkContext
-    tasks = wait_until(lambda: running_tasks(spark), WAIT_S, "tasks, of which Spark tells a little after their start")
+    count = sum(each.tasks for each in {plane, *running_planes()})
+
+    def all_tasks() -> list[int] | None:
+        tasks = running_tasks(spark)
+        return tasks if len(tasks) >= count else None
+
+    tasks = wait_until(all_tasks, WAIT_S, f"{count} tasks, of which Spark tells a little after their start")
+    assert tasks is not None
     for task in tasks:
         context._jsc.sc().killTaskAttempt(task, True, "the test")
     return tasks
@@ -233,7 +240,7 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
     topic = filled(source, topic_name("killed"), 100)
     one = copy(topic)
     one.until_copied(100)
-    before = kill_tasks(spark)
+    before = kill_tasks(spark, one.plane)
     source.produce(topic, [record(b"k", b"%d" % n) for n in range(100, 200)])
     one.until_copied(200)
     assert one.values() == [b"%d" % n for n in range(200)], "each once, in order"
@@ -255,7 +262,7 @@ def test_with_transactions_a_killed_task_of_spark_ends_its_feeds_whose_offsets_a
     topic = filled(source, topic_name("killed"), 100)
     one = copy(topic, transactions=fenced(spark, source, topic_name("id")))
     one.until_copied(100)
-    kill_tasks(spark)
+    kill_tasks(spark, one.plane)
     failed = one.until(lambda u: u.ended, "it has failed").failure
     assert failed is not None
     assert failed.java_class == "org.apache.kafka.common.errors.ProducerFencedException"
