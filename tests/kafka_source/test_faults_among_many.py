@@ -91,9 +91,11 @@ def values(count: int, first: int = 0, partition: int = 0) -> list[Sent]:
 
 
 def deny(cluster: Cluster, topic: str, operation: str) -> None:
-    """Have nobody do this with the topic, which everybody sees."""
+    """Have nobody do this with the topic, which everybody sees, and wait until the broker has it from the controller."""
     acls = [Acl(topic, "User:ANONYMOUS", "*", "DESCRIBE", "ALLOW"), Acl(topic, "User:ANONYMOUS", "*", operation, "DENY")]
-    MirrorAdmin({"bootstrap.servers": cluster.bootstrap}).create_acls(acls)
+    admin = MirrorAdmin({"bootstrap.servers": cluster.bootstrap})
+    admin.create_acls(acls)
+    wait_until(lambda: {*acls} <= {*admin.topic_acls()}, CONNECTOR_S, lambda: f"{acls}, not {admin.topic_acls()}")
 
 
 def failed(mirror: Mirror, *sentences: str) -> Check:
@@ -140,6 +142,7 @@ def unauthorized_target(world: World) -> Check:
 def offset_out_of_range(world: World) -> Check:
     mirror = world.filled("expired", values(5))
     mirror.await_copied("expired", 5)
+    mirror.await_stored({"expired:0": 4})
     mirror.put("stop")
     mirror.await_states("STOPPED")
     world.source.produce("expired", values(10, 5))
