@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.background import side_by_side
 from headrace.cluster.standalone.stores import FileLog, MemoryLog
 from headrace.kafka.admin import Admin
 from headrace.kafka.log import CompactedLog, LogFactory, RecordLog
@@ -43,9 +44,7 @@ def logs(source_broker, topic_name) -> Iterator[Callable[[int], Logs]]:
         return found
 
     yield make
-    for found in made:
-        for store in found.opened:
-            store.stop()
+    side_by_side(*(store.stop for found in made for store in found.opened), thread="stop-store")  # each ends a poll first
 
 
 @pytest.fixture(params=[pytest.param("kafka", marks=pytest.mark.slow), "memory"])

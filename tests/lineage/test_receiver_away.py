@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.embedded.ports import free_port
+from headrace.lineage import emitter
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.process import worker_properties
@@ -22,15 +23,21 @@ CONVERTERS = {"key.converter": _STRING, "value.converter": _STRING}
 
 @pytest.mark.parametrize("receiver", ["hangs", "refuses"])
 def test_a_receiver_that_is_away_holds_no_task_up(
-    receiver: str, tmp_path: Path, destination: Cluster, topic_name: Callable[[str], str], events: list[Any]
+    receiver: str,
+    tmp_path: Path,
+    destination: Cluster,
+    topic_name: Callable[[str], str],
+    events: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
 ):
+    monkeypatch.setattr(emitter, "_POLL_INTERVAL_S", 0.1)
     topic, lines, settings = topic_name("lines"), tmp_path / "lines", tmp_path / "openlineage.yml"
     lines.write_text("before\n")
     destination.create(topic)
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections, and never answers
         port = server.getsockname()[1] if receiver == "hangs" else free_port()
         url = f"http://127.0.0.1:{port}"
-        settings.write_text(json.dumps({"transport": {"type": "http", "url": url, "timeout": 2, "retry": {"total": 0}}}))
+        settings.write_text(json.dumps({"transport": {"type": "http", "url": url, "timeout": 0.5, "retry": {"total": 0}}}))
         properties = worker_properties(f"lineage-{receiver}", f"http://127.0.0.1:{free_port()}") | {
             "openlineage.integration.enabled": "true",
             "openlineage.integration.config.file.path": str(settings),
