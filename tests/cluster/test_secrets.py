@@ -133,8 +133,7 @@ def _failed(worker: WorkerProcess) -> Any:
 
 def _nowhere(texts: list[str], cluster: Cluster, group: str) -> None:
     for kind in ("config", "offset", "status"):
-        records = cluster.read(f"{group}-{kind}")
-        assert records
+        records = wait_until(lambda kind=kind: cluster.read(f"{group}-{kind}"), RUNNING_S, f"records of the {kind} topic")
         texts.append(repr([(r.key, r.value, r.headers) for r in records]))
     for text in texts:
         for secret in ("tOp-s3cr3t", "env-s3cr3t", "worker-s3cr3t", "no-number-s3cr3t", "not-allowed"):
