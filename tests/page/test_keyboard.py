@@ -56,6 +56,9 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
     fill(page, "name", name)
     fill(page, "topic *", "lines")
     fill(page, "file", str(tmp_path / "in.txt"))
+    for mode in ("JSON", "Form"):  # a whole new editor, in which the same button has the focus
+        press(page, mode)
+        expect(page.get_by_role("button", name=mode, pressed=True)).to_be_focused()
     expect(page.locator("#problems")).to_contain_text("Valid")
     press(page, "Review changes")
     tab_to(page, "Initial state runningpausedstopped")

@@ -42,8 +42,8 @@
     const log = target.querySelector("ol.log");
     readAt = log && !atEnd(log) ? log.scrollTop : null;
   });
-  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
-    const target = detail.target;
+  document.body.addEventListener("htmx:afterSwap", ({ detail, target: added }) => {
+    const target = detail.target.isConnected ? detail.target : added; // an editor takes the place of the one before
     unfolded.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
     if (focused && !focused.isConnected) {
       const now = again(target, focused);
@@ -58,7 +58,8 @@
   const again = (target, gone) => {
     if (gone.id) return document.getElementById(gone.id);
     const key = (one) => [one.tagName, one.name, one.value, one.getAttribute("href"), one.getAttribute("aria-label")].join("\n");
-    return all(gone.tagName, target).find((one) => key(one) === key(gone));
+    const alike = all(gone.tagName, target).filter((one) => key(one) === key(gone)); // buttons may differ by their text alone
+    return alike.find((one) => one.textContent === gone.textContent) ?? (alike.length === 1 ? alike[0] : undefined);
   };
   document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
     const { xhr, target } = detail, stamp = xhr?.getResponseHeader("X-Stamp");
