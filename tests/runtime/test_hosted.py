@@ -95,10 +95,10 @@ def test_kafka_connects_own_classes_run_what_is_all_in_java():
     assert clients.producer["client.id"] == "connector-producer-c-0"
 
 
-def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_keep_the_order_and_send_at_once():
+def test_the_producers_of_kafka_connects_own_classes_wait_for_brokers_keep_the_order_and_send_soon():
     names = ("max.block.ms", "max.in.flight.requests.per.connection", "linger.ms")
     overrides: dict[str, str] = dict(zip([f"producer.override.{name}" for name in names], ("7", "2", "5"), strict=True))
-    for config, of_kafka in (({}, ("9223372036854775807", "1", "0")), (overrides, ("7", "2", "5"))):
+    for config, of_kafka in (({}, ("9223372036854775807", "1", "1")), (overrides, ("7", "2", "5"))):
         whole = {"name": "c", "connector.class": "C", "topics": "t", "errors.deadletterqueue.topic.name": "d", **config}
         sink_plan = plan_sink_task(TaskContext("c", 0), SinkConnectorConfig(whole), {}, WORKER)
         of_source, of_sink = hosted(config), plan_hosted_sink(sink_plan, whole, WORKER)

@@ -118,10 +118,10 @@ def converters_of(task: object) -> Used | None:
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of a producer that Kafka Connect's own classes use: as a lane's, but a send waits for brokers without end.
 
-    The task has a thread of its own, and what is not sent within a limit would be lost, where errors are tolerated. A record does
-    not wait for others: with one request in flight batches fill while the one before is on its way.
+    The task has a thread of its own, and what is not sent within a limit would be lost, where errors are tolerated. With one
+    request in flight batches fill while the one before is on its way: a millisecond of waiting is all that helps them.
     """
-    return {**ONE_REQUEST, "linger.ms": "0", "max.block.ms": _WITHOUT_END_MS, **settings}
+    return {**ONE_REQUEST, "linger.ms": "1", "max.block.ms": _WITHOUT_END_MS, **settings}
 
 
 def _conversion(plan: TaskPlan | SinkPlan, converters: tuple[dict[str, Any], ...], config: Props) -> Conversion:
