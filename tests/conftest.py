@@ -18,6 +18,7 @@ from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
 from headrace.embedded import ports as embedded_ports
 from headrace.embedded.ports import free_port
+from headrace.kafka import tail as kafka_tail
 from headrace.spark import session as spark_session
 from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
@@ -45,6 +46,7 @@ hypothesis.settings.load_profile("same")
 spark_session._DEFAULTS[FORMATS] = "delta,postgresql"
 spark_session._JIT += " -XX:+UseSerialGC"
 embedded_broker._JAVA_OPTIONS += tuple(QUICK_JVM.split())
+kafka_tail._POLL_S = 0.1  # what the end of a store waits for at most, of which tests have hundreds
 
 if _xdist := os.environ.get("PYTEST_XDIST_WORKER"):
     # Each process of a run has ports of its own: one may have asked for a free one, and not listen on it yet.
