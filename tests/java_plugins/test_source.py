@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.connectors.java import polled_task
+from headrace.connectors.java import kafka_task, polled_task
 from headrace.errors import RestError
+from headrace.runtime import hosted_work
 from headrace.spark.connect_host import ConnectHost
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent, record
-from tests.deployed import CONNECTOR_S, Deployed
+from tests.deployed import CONNECTOR_S, Deployed, deploying
 from tests.java_plugins.archives import COUNTING, THROWING_VERSION
 from tests.support import wait_until
 
@@ -67,6 +68,26 @@ def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
         {"partition": {"counter": "0"}, "offset": {"at": 7}}
     ]
     source.await_topics(topic)
+
+
+@pytest.fixture
+def creating_no_topic(java_worker: EmbeddedWorker, topic_name: Callable[[str], str]) -> Iterator[Create]:
+    """Creates connectors that have none of the settings `topic.creation.*`, and deletes them after the test."""
+    yield from deploying(java_worker, Deployed, lambda: topic_name("java"))
+
+
+def test_that_records_wait_for_a_topic_that_nobody_creates_is_logged(
+    creating_no_topic: Create, cluster: Cluster, topic: str, journal: Path, monkeypatch: pytest.MonkeyPatch,
+    events: list[MutableMapping[str, Any]],
+):  # fmt: skip
+    monkeypatch.setattr(kafka_task, "_IDLE_WAIT_MS", 200)
+    monkeypatch.setattr(hosted_work, "_WAITED_S", 1.0)
+    source = creating_no_topic(COUNTING, topic=topic, records="7", journal=str(journal))
+    waiting = lambda: [e for e in events if e["event"] == "task.records-wait" and e["connector"] == source.name]  # noqa: E731
+    wait_until(waiting, CONNECTOR_S, "that records wait is logged")
+    cluster.create(topic)
+    records_of(cluster, topic, 7)
+    assert [(event["records"], event["task"]) for event in waiting()] == [(3, 0)]  # those of its first poll
 
 
 def test_an_idle_task_is_asked_for_records_alone_and_stops_while_it_is(

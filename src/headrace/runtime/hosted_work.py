@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
+
+import structlog
 
 from headrace.connectors.base import Offsets, Props
 from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
 from headrace.kafka.coalesced_requests import follow_silence
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
+
+log = structlog.get_logger(__name__)
+
+_WAITED_S = 10.0
+"""After so long without a record that is written it is logged that records wait."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class _FigureNames:
     committed: str = "offset-commit-completion-total"
     commit_took: str = "offset-commit-avg-time-ms"
     partitions: str = "partition-count"
+    unwritten: str = "source-record-active-count"
 
 
 _SINK = _FigureNames("sink-record-read-total", "sink-record-send-total", "put-batch-avg-time-ms")
@@ -45,6 +54,7 @@ class HostedWork:
         self._props, self._task, self._note_topic, self._recorder = props, task, note_topic, recorder
         self._figures: Mapping[str, float] = {}
         self._stored_commits = 0
+        self._waiting_since: float | None = None  # infinity once it has been logged
         conversion, clients = hosted
         store = clients.store
         self._names = _SINK if store is None else _SOURCE
@@ -74,7 +84,22 @@ class HostedWork:
             self._note_topic(topic)
         before, self._figures = self._figures, state.figures
         self._measure(lambda name: max(0, int(state.figures.get(name, 0) - before.get(name, 0))))
+        totals = (self._names.read, self._names.written)
+        self._log_waiting(all(before.get(name) == state.figures.get(name) for name in totals))
         return 0.0
+
+    def _log_waiting(self, unchanged: bool) -> None:
+        """Log once that records of a source wait for its producer, which sends them whenever it can, and says nothing until then.
+
+        unchanged: none has been polled or written since the last look.
+        """
+        waiting, now = int(self._figures.get(self._names.unwritten, 0)), time.monotonic()
+        if not waiting or not unchanged:
+            self._waiting_since = now if waiting else None
+        elif self._waiting_since is not None and now - self._waiting_since >= _WAITED_S:
+            meaning = "their topic does not exist, which topic.creation.default.* would create, or its brokers do not answer"
+            log.warning("task.records-wait", records=waiting, meaning=meaning)
+            self._waiting_since = math.inf
 
     def end(self, timeout_s: float) -> None:
         """Stop the task."""
