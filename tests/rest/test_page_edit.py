@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.config.secrets import HIDDEN
+from headrace.rest.page.edit_form import groups_of
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
 from tests.rest.own_plugins import CIPHER
@@ -146,3 +147,11 @@ def test_half_a_surrogate_pair_is_what_java_would_store(page: Page):
     assert (reviewed.status, "<ins>?</ins>" in reviewed.text) == (200, True)
     offsets = page.post("/ui/connector/offsets/review", name="c", offsets='[{"partition": {"a": "\\ud800"}, "offset": {}}]')
     assert (offsets.status, '"a": "?"' in unescape(offsets.text)) == (200, True)
+
+
+def test_a_setting_whose_value_a_plugin_leaves_out_is_in_the_form() -> None:
+    definition = {"name": "database.port", "group": "Postgres", "importance": "HIGH", "required": True, "type": "INT"}
+    form = groups_of({}, [{"definition": definition, "value": None}])  # as Debezium's validation of an empty configuration has it
+    assert [(row.key, row.definition, list(row.recommended)) for group in form for row in group.rows] == [
+        ("database.port", definition, [])
+    ]

@@ -120,7 +120,7 @@ def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
     reply = call.ask("PUT", *path, body=config)
     if not reply.ok:
         return {_CLASS: [reply.message]}
-    values = [config["value"] for config in reply.json["configs"]]
+    values = [config["value"] for config in reply.json["configs"] if config["value"]]
     errors = {value["name"]: value["errors"] for value in values if value["errors"]}
     return errors | ({"name": ["Give the connector a name."]} if not draft.name else {})
 

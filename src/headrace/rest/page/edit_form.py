@@ -75,17 +75,22 @@ def _is_needed(config: Mapping[str, Any] | None) -> bool:
     return config is not None and config["definition"]["required"]
 
 
+def _validated(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the validation says of its value: nothing where a plugin leaves one out (`"value": null`), as Debezium's do."""
+    return config["value"] or {}
+
+
 def _stands_out(config: Mapping[str, Any] | None) -> bool:
     if config is None or config["definition"]["name"].endswith(_PLUGIN_VERSION):
         return False
-    return config["definition"]["importance"] == "HIGH" or (_is_needed(config) and not config["value"]["value"])
+    return config["definition"]["importance"] == "HIGH" or (_is_needed(config) and not _validated(config).get("value"))
 
 
 def _row(at: int, key: str, value: str, by_name: Mapping[str, Mapping[str, Any]]) -> EditRow:
     if (config := by_name.get(key)) is None:
         owners = (prefix_owner for prefix_owner in by_name if key.startswith(prefix_owner + "."))
         return EditRow(at, key, value, None, (), max(owners, key=len, default=None))
-    definition, recommended = config["definition"], config["value"]["recommended_values"]
+    definition, recommended = config["definition"], _validated(config).get("recommended_values", ())
     if not recommended and definition["type"] == "BOOLEAN":
         recommended = ("true", "false")
     return EditRow(at, key, value, definition, recommended)
