@@ -109,38 +109,35 @@ def test_new_edit_offsets_and_log_levels_by_keyboard_alone(
     assert worker.call("GET", f"/admin/loggers/{LOGGER}")["level"] == "WARN"
 
 
-def test_a_button_does_the_same_in_the_moment_after_its_part_has_been_renewed(
-    open_page: Callable[..., Page], worker: EmbeddedWorker, name: str, tmp_path: Path
-):
-    from playwright.sync_api import expect
-
+@pytest.fixture
+def stopped(open_page: Callable[..., Page], worker: EmbeddedWorker, name: str, tmp_path: Path) -> Page:
+    """The page of a connector that is stopped."""
     config = {"connector.class": "FileStreamSource", "topic": "lines", "file": str(tmp_path / "in.txt")}
     worker.call("POST", "/connectors", {"name": name, "config": config, "initial_state": "STOPPED"})
     await_state(worker, name, "STOPPED")
-    page = open_page(f"/ui/connector?name={name}")
-    page.evaluate("""() => new Promise((pressed) => document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    return open_page(f"/ui/connector?name={name}")
+
+
+def test_a_button_does_the_same_in_the_moment_after_its_part_has_been_renewed(stopped: Page):
+    from playwright.sync_api import expect
+
+    stopped.evaluate("""() => new Promise((pressed) => document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
       if (detail.target.id !== "head") return;
       setTimeout(() => pressed(document.querySelector("#head button[value=delete]").click()));
     }))""")
-    expect(page.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_focused()
+    expect(stopped.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_focused()
 
 
-def test_a_button_that_is_pressed_while_its_part_is_renewed_is_clicked(
-    open_page: Callable[..., Page], worker: EmbeddedWorker, name: str, tmp_path: Path
-):
+def test_a_button_that_is_pressed_while_its_part_is_renewed_is_clicked(stopped: Page):
     from playwright.sync_api import expect
 
-    config = {"connector.class": "FileStreamSource", "topic": "lines", "file": str(tmp_path / "in.txt")}
-    worker.call("POST", "/connectors", {"name": name, "config": config, "initial_state": "STOPPED"})
-    await_state(worker, name, "STOPPED")
-    page = open_page(f"/ui/connector?name={name}")
-    page.get_by_role("button", name="Delete").hover()
-    page.mouse.down()
-    page.evaluate("""() => new Promise((renewed) => document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+    stopped.get_by_role("button", name="Delete").hover()
+    stopped.mouse.down()
+    stopped.evaluate("""() => new Promise((renewed) => document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
       if (detail.target.id === "head") renewed();
     }))""")
-    page.mouse.up()
-    expect(page.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_focused()
+    stopped.mouse.up()
+    expect(stopped.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_focused()
 
 
 def test_a_task_is_restarted_and_a_dead_letter_replayed_by_keyboard_alone(
