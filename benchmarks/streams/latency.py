@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from benchmarks.process import BenchmarkError, Child
 from benchmarks.throughput import EndOffsets
 
-RATE, WARMUP_S, MEASURED_S = 200, 10, 20
+RATE, WARMUP_S, MEASURED_S = 200, 30, 40
 UNITS = {"p50": "ms", "p99": "ms", "filled": "s", "rss": "MB"}
 _FILLED_S, _GRACE_S = 600, 30
 
