@@ -227,6 +227,16 @@ def test_stop_waits_for_what_was_sent_and_ends_the_threads(topic, open_log):
     log.stop()
 
 
+def test_a_log_that_is_stopped_while_it_starts_says_that_it_was_closed(topic, open_log):
+    records = Recorder()
+    log = open_log(topic, records, start=False)
+    log.append(entries(1), 30)
+    log.stop()
+    with pytest.raises(RetriableError, match="was closed before it was read to its end"):
+        log.start()
+    assert records.records == []
+
+
 def test_an_idle_log_costs_next_to_no_cpu(topic, source_broker):
     program = f"""
 import threading, time

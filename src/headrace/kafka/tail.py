@@ -59,9 +59,11 @@ class Tail:
         self._consumer = clients.consumer(_consumer_settings(props), enable_partition_eof=True, error_cb=lambda error: None)
 
     def start(self, partitions: Iterable[int]) -> None:
-        """Begin to read these partitions, from their beginnings."""
-        self._consumer.assign([TopicPartition(self._topic, p, OFFSET_BEGINNING) for p in partitions])
-        self._thread.start()
+        """Begin to read these partitions, from their beginnings; after `stop`, nothing is read."""
+        with self._moved:  # a log may be stopped by one thread while another starts it
+            if not self._stopping.is_set():
+                self._consumer.assign([TopicPartition(self._topic, p, OFFSET_BEGINNING) for p in partitions])
+                self._thread.start()
 
     def wait_for(self, ends: Mapping[int, int], timeout_s: float) -> None:
         """Wait until each partition has been read up to its end offset (exclusive).
