@@ -24,6 +24,7 @@ from headrace.spark.java_names import remember_java_names
 from headrace.spark.lazy_numpy import load_numpy_lazily
 from headrace.spark.optional_jars import FORMATS, requested_formats
 from headrace.spark.plane import cores, default_master, in_driver
+from headrace.spark.released_objects import release_in_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,6 +106,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
         remember_java_names(session.sparkContext._jvm)
         start_callbacks(session)
+        release_in_batches(session)
         session._jvm.io.headrace.IdleCollections.limit()  # pyright: ignore
         return session
 
