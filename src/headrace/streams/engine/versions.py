@@ -55,6 +55,25 @@ def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column
     return frame.select("p", "k", row(*sides).alias("v"), "o", "at")
 
 
+def versions_by_key(versions: DataFrame) -> DataFrame:
+    """The versions of each p and k in one row, as a list `versions` of structs (o, v) in the order of their places."""
+
+    def compared(version: Column, other: Column) -> Column:
+        return F.when(version["o"] < other["o"], -1).when(version["o"] > other["o"], 1).otherwise(0)
+
+    grouped = versions.groupBy("p", "k").agg(F.collect_list(F.struct("o", "v")).alias("versions"))
+    return grouped.select("p", "k", F.array_sort("versions", compared).alias("versions"))
+
+
+def version_at(place: str) -> Column:
+    """Of the list `versions`, the last one that is not behind a place; NULL if there is none.
+
+    Found by halves: a key may have as many versions in a batch as there are records that ask for them.
+    """
+    number = F.call_function("headrace_versions_until", F.col("versions"), F.col(place))
+    return F.when(number > 0, F.col("versions")[number - 1])
+
+
 def _listed(grouped: DataFrame, places: Column, values: Column, names: Sequence[str]) -> DataFrame:
     rows = grouped.select(*names, F.explode(F.arrays_zip(places.alias("o"), values.alias("v"))).alias("x"))
     return rows.select(*names, "x.v", "x.o", F.col("x.o").alias("at"))

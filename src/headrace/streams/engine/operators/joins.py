@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
-from headrace.sql_functions import F, Window
+from headrace.sql_functions import F
 from headrace.streams.engine.columns import apply, checked, column, keyed, parameters
 from headrace.streams.engine.context import NULL_JOIN_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.versions import joined as joined_versions
+from headrace.streams.engine.versions import version_at, versions_by_key
 from headrace.streams.operations import Function, GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
 
 if TYPE_CHECKING:
@@ -28,20 +29,18 @@ def stream_table(context: Context, node: str, operation: StreamTableJoin, record
         if operation.kind is JoinKind.INNER:
             looked_up = looked_up.where("other is not null")
         return replace(_joined(node, operation.joiner, looked_up, records), ordered=False)
-    versions = table.versions
-    if versions is None:
-        versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
-    row = F.struct("v", "t", "h")
-    mine = frame.select("p", "k", "o", row.alias("r"), F.lit(None).alias("x"))
-    theirs = versions.select("p", "k", "o", F.lit(None).alias("r"), F.struct("v").alias("x"))
-    until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    both = mine.unionByName(theirs).withColumn("x", F.last("x", ignorenulls=True).over(until_now)).where("r is not null")
-    looked = table.lookup(both.select("p", "k", "o", "r.v", "r.t", "r.h", "x"))
+    changed = versions_by_key(
+        table.frame.select("p", "k", F.col("new").alias("v"), "o") if table.versions is None else table.versions
+    )
+    rows = frame.join(changed.hint("shuffle_hash"), ["p", "k"], "left").select(
+        "p", "k", "v", "t", "o", "h", version_at("o").alias("x")
+    )
+    looked = table.lookup(rows)
     other = F.when(F.col("x").isNotNull(), F.col("x.v")).otherwise(F.col("sv"))
     looked = looked.withColumn("other", other)
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
-    return replace(_joined(node, operation.joiner, looked, records), ordered=False)
+    return _joined(node, operation.joiner, looked, records)
 
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:

@@ -1,6 +1,7 @@
 package io.headrace;
 
 import io.headrace.streams.StateFunctions;
+import io.headrace.streams.Versions;
 import java.util.Set;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -88,6 +89,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_is_charset", JsonText.class, "isCharset", DataTypes.BooleanType);
         define(target, "headrace_lines", Lines.class, "of", Lines.TYPE);
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
+        define(target, "headrace_versions_until", Versions.class, "until", DataTypes.IntegerType);
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);
         state(target, "headrace_state_rows_of_key", "rowsOfKey", StateFunctions.ROWS);
