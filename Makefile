@@ -13,9 +13,8 @@ demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
 # Three processes, each with its own brokers and Spark session: with two, two cores wait for half of the time, for sessions that
-# expire and processes that are killed. The longest files come first, and each process keeps to a directory (tests/schedule.py).
-# HEADRACE_TESTS=all has the random ones repeat themselves, and takes none that is skipped (no kubectl, promtool, browser …) for
-# one that passes.
+# expire and processes that are killed. The longest files come first. HEADRACE_TESTS=all has the random ones repeat themselves,
+# and takes none that is skipped (no kubectl, promtool, browser …) for one that passes.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: setup

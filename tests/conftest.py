@@ -28,7 +28,6 @@ from tests.support import INTERPRETED, QUICK_JVM, captured_logs, everything, log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from xdist.scheduler import Scheduling
 
     from headrace.testing.worker import EmbeddedWorker
 
@@ -100,13 +99,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sys.addaudithook(_refuse_processes)
     order = {file: number for number, file in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
-    from tests.schedule import ByDirectory
-
-    return ByDirectory(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
