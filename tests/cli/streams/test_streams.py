@@ -139,6 +139,21 @@ def test_what_is_no_application_is_told_in_one_sentence(app_name: str, sentence:
     assert sentence in str(answer.exception)
 
 
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("def topology(: pass", "line 1: invalid syntax"),
+        ("import absent_module", "line 1: ModuleNotFoundError: No module named 'absent_module'"),
+        ("def topology():\n    return 1 / 0", "line 2: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_fails_in_an_application_is_told_with_file_and_line(tmp_path: Path, code: str, sentence: str):
+    file = tmp_path / "broken.py"
+    file.write_text(code)
+    answer = CliRunner().invoke(app, ["streams", "describe", str(file)])
+    assert str(answer.exception) == f"{file} cannot be loaded: {file}, {sentence}"
+
+
 def test_an_application_that_cannot_run_here_is_described(tmp_path: Path):
     file = tmp_path / "refused.py"
     file.write_text(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.cli.settings import setting
-from headrace.errors import SetupError
+from headrace.errors import HeadraceError, SetupError
 
 if TYPE_CHECKING:
     from headrace.streams import KafkaStreams, Topology
@@ -54,7 +56,8 @@ def load_with(
     from headrace.streams import StreamsBuilder, Topology
 
     where, _, name = app.rpartition(":") if ":" in app else (app, "", _NAME)
-    module = _module(where)
+    with _code_of_user(where):
+        module = _module(where)
     if not hasattr(module, name):
         raise SetupError(f"{where} has no `{name}`; name its topology as {where}:NAME.")
     if settings is None:
@@ -63,7 +66,8 @@ def load_with(
     settings = {**settings, **overriding}
     value = getattr(module, name)
     if callable(value) and not isinstance(value, Topology | StreamsBuilder):
-        value = value()
+        with _code_of_user(where):
+            value = value()
     if isinstance(value, StreamsBuilder):
         value = value.draft(settings) if draft else value.build(settings)
     if not isinstance(value, Topology):
@@ -80,8 +84,23 @@ def streams(app: str, file: Path | None, settings: list[str] | None) -> KafkaStr
     return KafkaStreams(*load(app, file, settings))
 
 
+@contextmanager
+def _code_of_user(where: str) -> Iterator[None]:
+    """Raise SetupError with file and line for what the code of an application raises, but for headrace's own errors."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except SyntaxError as error:
+        raise SetupError(f"{where} cannot be loaded: {error.filename}, line {error.lineno}: {error.msg}") from error
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        cause = f"{type(error).__name__}: {error}"
+        raise SetupError(f"{where} cannot be loaded: {at.filename}, line {at.lineno}: {cause}") from error
+
+
 def _module(where: str) -> ModuleType:
-    """Import a module as Python in this directory would, or a file. What its code raises is the user's, and passes."""
+    """Import a module as Python in this directory would, or a file. What its code raises passes."""
     sys.path.insert(0, str(Path.cwd()))
     if not where.endswith(".py"):
         try:
