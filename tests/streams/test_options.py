@@ -142,6 +142,39 @@ def test_what_is_no_function_is_refused_where_it_is_given(name: str):
             NO_FUNCTION[name](wrong)
 
 
+@pytest.mark.parametrize(
+    ("give", "sentence"),
+    [
+        (lambda s: s.map_values(lambda: 1), "`mapper` is called with 1 or 2 arguments, which .*<lambda> does not take"),
+        (lambda s: s.filter(lambda value: True), "`predicate` is called with 2 arguments"),
+        (lambda s: s.join(s.to_table(), lambda value: value), "`joiner` is called with 2 or 3 arguments"),
+        (lambda s: s.group_by_key().reduce(lambda a, b, c: a), "`reducer` is called with 2 arguments"),
+        (lambda s: s.group_by_key().aggregate(lambda key: 0, lambda k, v, a: a), "`initializer` is called with 0 arguments"),
+        (lambda s: s.group_by_key().cogroup(lambda value, aggregate: value), "`aggregator` is called with 3 arguments"),
+        (lambda s: s.split().branch(lambda value: True), "`predicate` is called with 2 arguments"),
+        (lambda s: s.to("t", Produced().with_stream_partitioner(lambda k, v: 0)), "`partitioner` is called with 4 arguments"),
+        (lambda s: Consumed().with_timestamp_extractor(lambda value: value), "`timestamp_extractor` is called with 3 arguments"),
+    ],
+)
+def test_a_function_that_cannot_be_called_as_it_will_be_is_refused_where_it_is_given(
+    give: Callable[[Any], object], sentence: str
+):
+    with pytest.raises(ArgumentError, match=sentence):
+        give(stream())
+
+
+def test_so_is_one_that_is_to_name_topics_when_the_topology_is_built():
+    builder = StreamsBuilder()
+    builder.stream("a").to(lambda value: "t")
+    with pytest.raises(ArgumentError, match=r"`topic` is called with 3 arguments, which .*<lambda> does not take"):
+        builder.build()
+
+
+def test_functions_take_the_key_as_well_or_say_nothing_of_what_they_take():
+    for mapper in (lambda value: value, lambda key, value: value, lambda *values: values, max, str.upper):
+        stream().map_values(mapper)
+
+
 def test_neither_is_a_predicate_of_a_branch_or_a_transformer():
     with pytest.raises(ArgumentError, match="`predicate` is None, but should be a function"):
         stream().split().branch(None)  # type: ignore[arg-type]

@@ -88,9 +88,12 @@ def test_defining_and_describing_need_no_broker_and_change_nothing():
 
 
 def test_an_extractor_is_shown_as_it_shows_itself():
+    def by_key(key: Any, value: Any, context: Any) -> Any:
+        return key
+
     builder = StreamsBuilder()
-    builder.stream("in").to(positive)
-    assert f"(extractor class: {positive})" in builder.build().describe()
+    builder.stream("in").to(by_key)
+    assert f"(extractor class: {by_key})" in builder.build().describe()
 
 
 def test_what_an_application_writes_to_is_named_in_one_way():

@@ -7,9 +7,10 @@ from dataclasses import fields
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from headrace.errors import ArgumentError
+from headrace.streams.functions import check_function
 from headrace.streams.serdes import Serde
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -25,12 +26,6 @@ def choice(kind: type[Choice], value: object, what: str) -> Choice:
         raise ArgumentError(f"`{what}` is {value!r}, but should be {choices}.") from None
 
 
-def check_function(function: object, what: str) -> None:
-    """Raise ArgumentError for what cannot be called. what: the parameter's name."""
-    if not callable(function):
-        raise ArgumentError(f"`{what}` is {function!r}, but should be {_NAMES[Callable]}.")
-
-
 def check_serdes(supplier: object) -> None:
     """Raise ArgumentError if the `key_serde` or `value_serde` of a supplier, which needs neither, is no Serde."""
     for name in ("key_serde", "value_serde"):
@@ -40,12 +35,17 @@ def check_serdes(supplier: object) -> None:
 
 
 def check_fields(value: Any) -> None:
-    """Raise ArgumentError for a field of a dataclass that is not of its type: a serde that is a text, a function that is none."""
+    """Raise ArgumentError for a field of a dataclass that is not of its type: a serde that is a text, a function that is none, or
+    that takes none of the numbers of arguments of its type.
+    """
     for name, kinds in _types(type(value)).items():
         content = getattr(value, name)
         if not isinstance(content, kinds):
             expected = " or ".join(_NAMES.get(kind, f"a {kind.__name__}") for kind in kinds if kind is not NoneType)
             raise ArgumentError(f"`{name}` is {content!r}, but should be {expected}.")
+    for name, counts in _counts(type(value)).items():
+        if callable(content := getattr(value, name)):
+            check_function(content, name, counts)
 
 
 @cache
@@ -54,6 +54,18 @@ def _types(owner: type) -> dict[str, tuple[type, ...]]:
     hints = get_type_hints(owner)
     parts = {field.name: _alternatives(hints[field.name]) for field in fields(owner)}
     return {name: kinds for name, kinds in parts.items() if Any not in kinds}
+
+
+@cache
+def _counts(owner: type) -> dict[str, tuple[int, ...]]:
+    """The numbers of arguments of each field that is a function with these (`headrace.streams.functions`)."""
+    hints = get_type_hints(owner, include_extras=True)
+    counts: dict[str, tuple[int, ...]] = {}
+    for field in fields(owner):
+        for kind in (hints[field.name], *get_args(hints[field.name])):
+            if get_origin(kind) is Annotated:
+                (counts[field.name],) = kind.__metadata__
+    return counts
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.streams.flow import StreamFlow, TableFlow
+from headrace.streams.functions import Function
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.nodes import RepartitionTopic
 from headrace.streams.operations import (
     ForeignTableJoin,
-    Function,
     JoinKind,
     ResponseJoin,
     SubscriptionJoin,

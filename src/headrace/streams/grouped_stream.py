@@ -7,10 +7,11 @@ from typing import Generic, TypeVar, overload
 from headrace.errors import ArgumentError
 from headrace.streams import cogrouped, table
 from headrace.streams.aggregation import Grouping, aggregate
-from headrace.streams.arguments import check_function, choice
+from headrace.streams.arguments import choice
 from headrace.streams.flow import StreamFlow
+from headrace.streams.functions import Function, check_function
 from headrace.streams.materialized import Materialized
-from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Function, Reduce
+from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Reduce
 from headrace.streams.options import Grouped, Named, take
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 
@@ -101,7 +102,7 @@ class SessionWindowedKStream(_WindowedStream[SessionWindows]):
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> table.KTable:
         """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
-        check_function(session_merger, "session_merger")
+        check_function(session_merger, "session_merger", (3,))
         return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.streams import table
-from headrace.streams.arguments import check_function
 from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow, TableFlow
+from headrace.streams.functions import Function, check_function
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
-from headrace.streams.operations import Aggregation, Count, Fold, Function, Reduce, TableAggregate
+from headrace.streams.operations import Aggregation, Count, Fold, Reduce, TableAggregate
 from headrace.streams.options import Grouped, Named, take
 from headrace.streams.serdes import Serdes
 from headrace.streams.sources import Repartition
@@ -32,14 +32,14 @@ class KGroupedTable:
 
     def reduce(self, adder: Function, subtractor: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per new key, reduced two at a time."""
-        check_function(subtractor, "subtractor")
+        check_function(subtractor, "subtractor", (2,))
         return self._aggregate(Reduce(adder, subtractor), take(options, keywords, Named, Materialized))
 
     def aggregate(
         self, initializer: Function, adder: Function, subtractor: Function, *options: Options, **keywords: Options
     ) -> table.KTable:
         """One value per new key, beginning with the initializer's."""
-        check_function(subtractor, "subtractor")
+        check_function(subtractor, "subtractor", (3,))
         fold = Fold(initializer, adder, subtractor=subtractor)
         return self._aggregate(fold, take(options, keywords, Named, Materialized))
 

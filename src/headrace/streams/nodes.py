@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.streams.arguments import check_fields
+from headrace.streams.functions import TopicNameExtractor
 from headrace.streams.operations import Operation
 from headrace.streams.options import Consumed, Produced
 
@@ -54,7 +54,7 @@ class SinkNode:
 
     name: str
     parents: tuple[str, ...]
-    topic: str | Callable[..., Any]
+    topic: str | TopicNameExtractor
     """A function takes key, value and context, returns the name; one of a repartition topic is without the application's id."""
     produced: Produced
 

@@ -6,17 +6,14 @@ value mapper may take the key as its first parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+from headrace.streams import functions
 from headrace.streams.arguments import check_fields, check_serdes
 from headrace.streams.options import Printed
 from headrace.streams.suppressed import Suppressed
 from headrace.streams.windows import JoinWindows, SessionWindows, Windows
-
-Function = Callable[..., Any]
 
 
 class JoinKind(StrEnum):
@@ -56,7 +53,7 @@ class _UserOperation:
 class FilterOperation(_UserOperation):
     """Keep the records for which the predicate is true."""
 
-    predicate: Function
+    predicate: functions.KeyValueFunction
     """Takes key and value."""
     negate: bool = False
     """Keeps the records for which it is false."""
@@ -66,42 +63,42 @@ class FilterOperation(_UserOperation):
 class SelectKey(_UserOperation):
     """A new key from key and value."""
 
-    mapper: Function
+    mapper: functions.KeyValueFunction
 
 
 @dataclass(frozen=True)
 class Map(_UserOperation):
     """A new key and value from key and value."""
 
-    mapper: Function
+    mapper: functions.KeyValueFunction
 
 
 @dataclass(frozen=True)
 class MapValues(_UserOperation):
     """A new value."""
 
-    mapper: Function
+    mapper: functions.ValueMapper
 
 
 @dataclass(frozen=True)
 class FlatMap(_UserOperation):
     """Any number of keys and values from key and value."""
 
-    mapper: Function
+    mapper: functions.KeyValueFunction
 
 
 @dataclass(frozen=True)
 class FlatMapValues(_UserOperation):
     """Any number of values."""
 
-    mapper: Function
+    mapper: functions.ValueMapper
 
 
 @dataclass(frozen=True)
 class Peek(_UserOperation):
     """A side effect."""
 
-    action: Function
+    action: functions.ValueMapper
     """Called in this process with values, no Columns: with key and value, or the value alone; as that of `ForEach`."""
 
 
@@ -109,7 +106,7 @@ class Peek(_UserOperation):
 class ForEach(_UserOperation):
     """A side effect, with nothing behind it."""
 
-    action: Function
+    action: functions.ValueMapper
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,7 @@ class Print:
 class Branch:
     """Each record goes to the first child whose predicate is true."""
 
-    predicates: tuple[tuple[Function, str], ...] = ()
+    predicates: tuple[tuple[functions.Function, str], ...] = ()
     """Each with the name of its child."""
     default: str | None = None
     """The child of all other records; without one they are dropped."""
@@ -147,7 +144,7 @@ class RepartitionFilter:
 class _Supplied(_UserOperation):
     """An operation of objects that a supplier of the user's makes."""
 
-    supplier: Function
+    supplier: functions.Function
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,8 +168,8 @@ class Count:
 class Reduce(_UserOperation):
     """Combines two values."""
 
-    reducer: Function
-    subtractor: Function | None = None
+    reducer: functions.Reducer
+    subtractor: functions.Reducer | None = None
     """For a table only: takes the aggregate and an old value that leaves it."""
 
 
@@ -180,12 +177,12 @@ class Reduce(_UserOperation):
 class Fold(_UserOperation):
     """Adds a value to an aggregate."""
 
-    initializer: Function
-    aggregator: Function
+    initializer: functions.Initializer
+    aggregator: functions.Aggregator
     """Takes key, value and aggregate."""
-    merger: Function | None = None
+    merger: functions.Aggregator | None = None
     """For sessions only: takes the key and the aggregates of two sessions that become one."""
-    subtractor: Function | None = None
+    subtractor: functions.Aggregator | None = None
     """For a table only: takes the key, an old value and the aggregate that it leaves."""
 
 
@@ -231,7 +228,7 @@ class StreamJoin(_UserOperation):
     """One side of a stream-stream join: each record with those of the other side in `other_store`."""
 
     kind: JoinKind
-    joiner: Function
+    joiner: functions.ValueJoiner
     windows: JoinWindows
     other_store: str
     """The buffer of the other side."""
@@ -243,7 +240,7 @@ class StreamJoin(_UserOperation):
 class SelfJoin(_UserOperation):
     """A stream joined with itself over one store (`single.store.self.join`)."""
 
-    joiner: Function
+    joiner: functions.ValueJoiner
     windows: JoinWindows
     store: str
 
@@ -253,7 +250,7 @@ class StreamTableJoin(_UserOperation):
     """Each record with the row of its key."""
 
     kind: JoinKind
-    joiner: Function
+    joiner: functions.ValueJoiner
     table: str
     """The node of that table."""
     grace_ms: int | None = None
@@ -267,8 +264,8 @@ class GlobalTableJoin(_UserOperation):
     """Each record with the row of a derived key in a global store."""
 
     kind: JoinKind
-    joiner: Function
-    key_selector: Function
+    joiner: functions.GlobalValueJoiner
+    key_selector: functions.KeyValueFunction
     """Takes key and value of the record, returns the row's key."""
     store: str
 
@@ -290,7 +287,7 @@ class ToStream:
 class TableFilter(_UserOperation):
     """Rows for which the predicate is false are deleted downstream."""
 
-    predicate: Function
+    predicate: functions.KeyValueFunction
     negate: bool
     """Deletes those for which it is true."""
     store: str | None
@@ -301,7 +298,7 @@ class TableFilter(_UserOperation):
 class TableMapValues(_UserOperation):
     """A new value per row."""
 
-    mapper: Function
+    mapper: functions.ValueMapper
     store: str | None
 
 
@@ -326,7 +323,7 @@ class Suppress:
 class TableGroupBy(_UserOperation):
     """A new key and value per row; the old ones are removed from their group."""
 
-    selector: Function
+    selector: functions.KeyValueFunction
     """Takes key and value, returns the new ones."""
 
 
@@ -335,7 +332,7 @@ class TableJoin(_UserOperation):
     """One side of a table-table join: each change with the other side's row."""
 
     kind: JoinKind
-    joiner: Function
+    joiner: functions.ValueJoiner
     other: str
     """The node of that table."""
 
@@ -351,7 +348,7 @@ class TableJoinMerge:
 class SubscriptionSend(_UserOperation):
     """Subscribes each row of the left table to the row of its foreign key (KIP-213)."""
 
-    extractor: Function
+    extractor: functions.ValueMapper
     """Takes the row's value, or key and value, returns the foreign key."""
     kind: JoinKind
 
@@ -384,7 +381,7 @@ class ForeignTableJoin:
 class ResponseJoin(_UserOperation):
     """Joins a response with the left table's row, if that has not changed meanwhile."""
 
-    joiner: Function
+    joiner: functions.ValueJoiner
     kind: JoinKind
     send: str
     """The node that sent the registration."""

@@ -16,11 +16,10 @@ from headrace.errors import ArgumentError
 from headrace.kafka.reset_policy import check_policy
 from headrace.streams.arguments import check_fields, choice
 from headrace.streams.durations import Duration, by_duration, milliseconds
+from headrace.streams.functions import KeyValueFunction, Partitioner, TimestampExtractor
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import StoreSupplier, StoreType
-
-Partitioner = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class AutoOffsetReset:
 class Consumed(_Formats):
     """How a topic is read. Raises ConfigError for a reset policy that Kafka does not have."""
 
-    timestamp_extractor: Callable[..., Any] | None = None
+    timestamp_extractor: TimestampExtractor | None = None
     """Takes key, value and the record's own time in ms, as Columns, returns the time to use; None: the record's own."""
     reset_policy: str | None = None
     """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
@@ -340,7 +339,7 @@ class Printed(_Option):
     """None prints to standard output; records are added at the end of a file."""
     label: str | None = None
     """The text in brackets before each record; None is the name of the stream."""
-    mapper: Callable[..., Any] | None = None
+    mapper: KeyValueFunction | None = None
     """Takes key and value, returns a record's text; None is `key, value`, as Java prints them."""
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from headrace.errors import ArgumentError
 from headrace.streams import branched, global_table, grouped_stream, stream_join, table
 from headrace.streams.flow import FILTER, SINK, StreamFlow, TableFlow, repartition
+from headrace.streams.functions import Function
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import FilterOperation as FilterOperation
@@ -20,7 +21,6 @@ from headrace.streams.operations import (
     FlatMap,
     FlatMapValues,
     ForEach,
-    Function,
     JoinKind,
     Map,
     MapValues,

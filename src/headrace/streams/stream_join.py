@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from headrace.errors import ArgumentError, StreamsError
 from headrace.streams.flow import StreamFlow, TableFlow, copartitioned
+from headrace.streams.functions import Function
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.operations import (
-    Function,
     GlobalTableJoin,
     JoinBuffer,
     JoinKind,

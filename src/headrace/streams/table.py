@@ -9,10 +9,10 @@ from typing import Any, overload
 from headrace.errors import ArgumentError, TopologyError
 from headrace.streams import foreign_key, grouped_table, stream, table_join
 from headrace.streams.flow import TableFlow
+from headrace.streams.functions import Function
 from headrace.streams.graph import GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal
 from headrace.streams.operations import (
-    Function,
     JoinKind,
     Operation,
     Suppress,

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.streams.flow import StreamFlow, TableFlow, copartitioned
+from headrace.streams.functions import Function
 from headrace.streams.graph import GraphNode
 from headrace.streams.materialized import materialized_internal
-from headrace.streams.operations import Function, JoinKind, TableJoin, TableJoinMerge
+from headrace.streams.operations import JoinKind, TableJoin, TableJoinMerge
 from headrace.streams.stores import StateStore
 from headrace.streams.topology import Topology
 from headrace.streams.views import JoinView

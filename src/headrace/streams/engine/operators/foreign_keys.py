@@ -23,7 +23,8 @@ from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, SubscriptionRegistrations, SubscriptionResponses
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.store_table import StoreTable
-from headrace.streams.operations import Function, JoinKind, ResponseJoin, SubscriptionSend
+from headrace.streams.functions import Function
+from headrace.streams.operations import JoinKind, ResponseJoin, SubscriptionSend
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

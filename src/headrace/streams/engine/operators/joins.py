@@ -12,7 +12,8 @@ from headrace.streams.engine.context import NULL_JOIN_KEY_OR_VALUE, Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.versions import joined as joined_versions
 from headrace.streams.engine.versions import version_at, versions_by_key
-from headrace.streams.operations import Function, GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
+from headrace.streams.functions import Function
+from headrace.streams.operations import GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
