@@ -73,11 +73,20 @@ def worker(node: str, init: Any = None, act: Any = forward, **more: Any) -> Work
     return WorkerProcessor(node, lambda: Acting(init, act), **{"keeps_key": False, "forwards": (), **more})
 
 
-def row(place: list[int], key: str = "k", *, count: int = 1, number: int = 0, headers: Any = None) -> tuple[Any, ...]:
+def row(
+    place: list[int],
+    key: str | None = "k",
+    value: str | None = "v",
+    *,
+    time: int = 5,
+    count: int = 1,
+    number: int = 0,
+    headers: Any = None,
+) -> tuple[Any, ...]:
     """A row for one of some processors."""
     pairs: list[Any] = [None] * (2 * count)
-    pairs[2 * number : 2 * number + 2] = key, "v"
-    return (0, place, 5, headers, number, None, None, None, *pairs)
+    pairs[2 * number : 2 * number + 2] = key, value
+    return (0, place, time, headers, number, None, None, None, *pairs)
 
 
 def schema(count: int, *names: str) -> StructType:
@@ -142,6 +151,17 @@ def test_a_punctuation_may_be_given_as_its_text() -> None:
 
     records = forwarded(run([row([0])], worker("one", init), now=10))
     assert [key for _, _, key in records] == ["k", "stream_time"]
+
+
+def test_of_several_schedules_that_are_due_the_one_that_was_due_first_is_called_first() -> None:
+    def init(context: ProcessorContext) -> None:
+        for interval in (10, 3, 7):
+            tell = lambda time, interval=interval: context.forward(Record(str(interval), None, time))  # noqa: E731
+            context.schedule(interval, PunctuationType.STREAM_TIME, tell)
+
+    rows = [row([place], key, time=time) for place, (key, time) in enumerate((("a", 0), ("b", 11)))]
+    records = [key for _, _, key in forwarded(run(rows, worker("one", init)))]
+    assert records == ["a", "10", "3", "7", "b", "3", "7", "10"]
 
 
 def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:

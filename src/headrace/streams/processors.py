@@ -141,8 +141,8 @@ class ProcessorContext:
         """Does nothing: everything is committed with its batch."""
 
     def punctuate(self, punctuation: PunctuationType) -> None:
-        """Call the schedules of this type that are due."""
+        """Call the schedules of this type that are due, first the one that was due first."""
         time = self.stream_time if punctuation is PunctuationType.STREAM_TIME else self.now
-        for schedule in self.schedules:  # of which callbacks can make no more
+        for schedule in sorted(self.schedules, key=lambda schedule: schedule.due):  # callbacks can make no more
             if schedule.kind is punctuation:
                 schedule.punctuate(time)
