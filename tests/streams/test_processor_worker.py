@@ -287,6 +287,11 @@ def test_a_record_that_is_forwarded_to_one_child_comes_to_no_other_one() -> None
         run([row([0], "x", count=2)], one, worker("two"))
 
 
+def test_a_record_with_a_negative_time_is_not_forwarded() -> None:
+    with pytest.raises(StreamsError, match="Malformed Record: timestamp may not be negative, but is -1"):
+        run([row([0])], worker("p", act=lambda context, record: context.forward(Record(record.key, None, -1))))
+
+
 def test_a_store_gives_the_keys_that_begin_with_something() -> None:
     found: list[Any] = []
 

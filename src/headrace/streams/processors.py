@@ -40,13 +40,18 @@ class Record:
 
     def with_timestamp(self, timestamp: int) -> Record:
         """With another time, in milliseconds. Raises StreamsError if it is negative."""
-        if timestamp < 0:
-            raise StreamsError(f"Malformed Record: timestamp may not be negative, but is {timestamp}.")
+        check_time(timestamp)
         return Record(self.key, self.value, timestamp, self.headers)
 
     def with_headers(self, headers: Headers) -> Record:
         """With other headers."""
         return Record(self.key, self.value, self.timestamp, tuple(headers))
+
+
+def check_time(timestamp: int) -> None:
+    """Raise StreamsError for a time of a record that is negative."""
+    if timestamp < 0:
+        raise StreamsError(f"Malformed Record: timestamp may not be negative, but is {timestamp}.")
 
 
 class PunctuationType(StrEnum):
@@ -97,7 +102,10 @@ class ProcessorContext:
         self._forward, self._stores, self._dues = forward, stores, dues
 
     def forward(self, record: Record, child_name: str | None = None) -> None:
-        """Forward a record to all children, or to one. Raises StreamsError for a child that the processor does not have."""
+        """Forward a record to all children, or to one. Raises StreamsError for a child that the processor does not have, and for
+        a negative time.
+        """
+        check_time(record.timestamp)
         self._forward(record, child_name)
 
     def get_state_store(self, name: str) -> Any:
