@@ -96,6 +96,12 @@ def test_an_extractor_is_shown_as_it_shows_itself():
     assert f"(extractor class: {by_key})" in builder.build().describe()
 
 
+def test_a_sink_whose_topic_a_function_chooses_is_no_parent_either():
+    topology = Topology().add_source("source", "in").add_sink("chosen", positive, "source")
+    with pytest.raises(TopologyError, match="Sink chosen cannot be used a parent"):
+        topology.add_sink("lost", "out", "chosen")
+
+
 def test_what_an_application_writes_to_is_named_in_one_way():
     builder = StreamsBuilder()
     grouped = builder.stream("in").group_by(positive)

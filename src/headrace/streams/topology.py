@@ -208,7 +208,7 @@ class Topology:
                 raise TopologyError(f"Parent node {parent} is unknown (self-reference).")
             if parent not in self.nodes:
                 raise TopologyError(f"Parent node {parent} is unknown.")
-            if isinstance(node := self.nodes[parent], SinkNode) and isinstance(node.topic, str):
+            if isinstance(self.nodes[parent], SinkNode):
                 raise TopologyError(f"Sink {parent} cannot be used a parent.")
         return parents
 
