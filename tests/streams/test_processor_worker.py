@@ -28,6 +28,7 @@ from headrace.streams.row_headers import headers_of, prepend_headers
 from headrace.streams.stores import StateStore
 
 RESULT_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value", "old", "due")
+STREAM_TIME = -2  # what a row with the stream time of a store has as `due`
 
 
 class Acting:
@@ -227,7 +228,7 @@ def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() ->
     writes, reads = (worker(name, act=act, stores=frozenset(stores)) for name, act in (("writes", put), ("reads", forward)))
     late = run([row([0])], writes, stores=stores, times={"w": -1, "s": 90})
     none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
-    assert [[(one[5], one[1]) for one in rows if one[9] == -2] for rows in (late, none)] == [[("w", 30), ("s", 90)], []]
+    assert [[(one[5], one[1]) for one in rows if one[9] == STREAM_TIME] for rows in (late, none)] == [[("w", 30), ("s", 90)], []]
     assert found == [(None, None)]  # before the first time that there is
 
 

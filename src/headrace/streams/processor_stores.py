@@ -340,10 +340,9 @@ class VersionedKeyValueStore(_ProcessorStore):
         return None if value is None else VersionedRecord(value, since, until)
 
     def delete(self, key: Any, timestamp: int) -> VersionedRecord | None:
-        """Delete a key from a time on; returns its version at that time."""
+        """Delete a key from a time on; returns its version at that time, None for an expired time, which deletes nothing."""
         version = self.get(key, timestamp)
-        self.put(key, None, timestamp)
-        return version
+        return None if self.put(key, None, timestamp) == PUT_RETURN_CODE_NOT_PUT else version
 
     @property
     def _history_from(self) -> int:

@@ -19,7 +19,7 @@ from types import ModuleType
 
 from headrace.jvm.jars import jars
 from tests.streams import programs
-from tests.streams.programs import generated, mixed
+from tests.streams.programs import generated, mixed, scripts
 from tests.streams.programs.case import Case
 
 HERE = Path(__file__).parent
@@ -144,6 +144,8 @@ if __name__ == "__main__":
         (HERE / "generated.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     if len(sys.argv) < 2 or "mixed" in sys.argv[1:]:
         (HERE / "mixed.json").write_text(json.dumps(record(mixed.cases()), indent=1, sort_keys=True) + "\n")
+    if len(sys.argv) < 2 or "scripts" in sys.argv[1:]:
+        (HERE / "scripts.json").write_text(json.dumps(record(scripts.cases()), indent=1, sort_keys=True) + "\n")
     for chosen in programs.MODULES:
         if len(sys.argv) < 2 or chosen.__name__.rpartition(".")[2] in sys.argv[1:]:
             print(write(chosen))

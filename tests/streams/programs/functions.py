@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from headrace.streams import KStream, PunctuationType, Record, Serdes, StateStore, Stores
+from tests.streams.programs.scripted import SCRIPTED  # noqa: F401
 
 
 def _identity(*given: Any) -> Any:
