@@ -8,9 +8,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Feeds for cases: of one partition, in a lane that does not run. */
+/** Feeds for cases: of one partition; the lane does not run unless the case makes it. */
 final class Given {
     static final String TOPIC = "t";
+    static final FeedSpec.Settings FILES = new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true);
 
     private Given() {
     }
@@ -44,11 +45,18 @@ final class Given {
 
     /** Such a feed. @param tolerates whether a record that fails is passed over */
     static FeedPart part(Chain chain, Map<String, String> letterProducer, boolean tolerates) throws IOException {
-        FeedSpec.Settings settings = new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true);
-        Partition partition = new Partition(TOPIC, 0, 0, TOPIC, new Partition.OffsetRecord[0]);
-        FeedSpec spec = new FeedSpec(1, 0, "c-0", settings, List.of(partition), null, Map.of(), tolerates, letterProducer != null, false,
-            "", letterProducer, null, 0);
-        return new FeedPart(spec, chain, new Lane(0, settings, () -> { }), null, null);
+        return new FeedPart(spec(TOPIC, letterProducer, tolerates), chain, new Lane(0, FILES, () -> { }), null, null);
+    }
+
+    /** A feed that reads the lines of a file. */
+    static FeedPart part(Lane lane, String file, Chain chain) throws IOException {
+        return new FeedPart(spec(file, null, false), chain, lane, null, null);
+    }
+
+    private static FeedSpec spec(String source, Map<String, String> letterProducer, boolean tolerates) {
+        Partition partition = new Partition(source, 0, 0, TOPIC, new Partition.OffsetRecord[0]);
+        return new FeedSpec(1, 0, "c-0", FILES, List.of(partition), null, Map.of(), tolerates, letterProducer != null, false, "",
+            letterProducer, null, 0);
     }
 
     static Slot slot(Chain chain) throws IOException {

@@ -8,6 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -81,6 +84,29 @@ final class LanesCases {
         } catch (RecordReader.Refused e) {
             equal(e.partitions, List.of(unreadable));
         }
+    }
+
+    static void aFeedIsReadThoughTheOneBeforeItEndedWhileItsPartitionWasPaused() throws Exception {
+        Path file = Files.writeString(Files.createTempDirectory("lines").resolve("in.txt"), "one\n");
+        BlockingQueue<String> read = new LinkedBlockingQueue<>();
+        Lane lane = new Lane(1, Given.FILES, () -> { });
+        FeedPart waiting = Given.part(lane, file.toString(), Given.chain(row -> {
+            read.add("wait");
+            return Given.row(Chain.NEED, "{}");
+        }));
+        FeedPart next = Given.part(lane, file.toString(), Given.chain(row -> {
+            read.add("read");
+            return null;
+        }));
+        lane.start();
+        lane.submit(() -> lane.add(waiting));
+        equal(read.poll(60, TimeUnit.SECONDS), "wait");
+        lane.submit(() -> { // one right after the other, as when the lane's thread was busy for a while
+            waiting.remove();
+            lane.add(next);
+        });
+        equal(read.poll(60, TimeUnit.SECONDS), "read");
+        lane.stop();
     }
 
     static void aRecordGoesThroughTheChainThatKnowsItsSchemaFromAnotherTopic() throws Exception {

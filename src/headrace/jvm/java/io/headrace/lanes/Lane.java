@@ -297,7 +297,9 @@ final class Lane implements Runnable {
         for (Slot slot : added) {
             if (has(slot)) {
                 reader.seek(slot.source, slot.partition.offset());
-                if (slot.paused != 0) {
+                if (slot.paused == 0) { // of a feed that has ended since the last assignment it may be paused
+                    reader.resume(slot.source);
+                } else {
                     reader.pause(slot.source);
                 }
             }
@@ -383,9 +385,7 @@ final class Lane implements Runnable {
 
     /** What needs a look from time to time: feeds whose memory is free again, and partitions that have gone past what has no records. */
     private void checkFeeds() {
-        for (FeedPart part : parts) {
-            flowing(part);
-        }
+        parts.forEach(this::flowing);
         for (Slot slot : slots.values()) {
             Transaction transaction = slot.part.transaction; // commits the offset in its next round
             if (slot.paused == 0 && (transaction == null || transaction.isClosed()) && slot.waiting() == 0) {
