@@ -146,6 +146,25 @@ final class LanesCases {
         equal(reports, List.of("RUNNING 0", "REMOVED 1"));
     }
 
+    static void aReportFollowsThatSaysThatNothingIsInFlightOrPausedAnyMore() throws Exception {
+        FeedPart part = Given.part(null, null);
+        Slot slot = part.slots.get(0);
+        part.counters.sent(10);
+        part.counters.flowPaused(true);
+        slot.acknowledge(slot.take(1), 0, false, 0);
+        List<String> reports = new ArrayList<>(List.of(counts(part.report()))); // the acknowledgement is under way
+        part.landed(10);
+        reports.add(counts(part.report())); // the lane has not resumed it yet
+        part.counters.flowPaused(false);
+        reports.add(counts(part.report()));
+        reports.add(counts(part.report()));
+        equal(reports, List.of("10 true", "0 true", "0 false", "none"));
+    }
+
+    private static String counts(Report report) {
+        return report == null ? "none" : report.counts().inFlight() + " " + report.counts().paused();
+    }
+
     private static String text(Report report) {
         return report == null ? "none" : report.state() + " " + report.partitions().get(0).next();
     }

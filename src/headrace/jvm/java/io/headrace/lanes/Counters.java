@@ -16,6 +16,7 @@ final class Counters {
     private volatile long idleSinceMs = System.currentTimeMillis(); // or the last acknowledgement
     private long pausedMs;
     private volatile long pausedSinceMs; // 0: not paused by flow control
+    private boolean quiet; // when `now` was called last; for the thread that calls it
 
     /** A record is handed over. */
     void sent(int bytes) {
@@ -46,12 +47,18 @@ final class Counters {
         return pausedSinceMs != 0;
     }
 
-    /** For any thread; totals may be a moment old. */
+    /** Whether nothing is in flight or paused, and {@link #now} has said so: an acknowledgement may come while it is called. */
+    boolean isQuiet() {
+        return quiet && waiting.get() == 0 && !isFlowPaused();
+    }
+
+    /** For one thread, whichever; totals may be a moment old. */
     Report.Counts now() {
         long now = System.currentTimeMillis();
         long since = pausedSinceMs;
         long paused = pausedMs + (since == 0 ? 0 : now - since);
         long waits = waiting.get() == 0 ? 0 : Math.max(1, now - idleSinceMs);
+        quiet = waits == 0 && since == 0;
         return new Report.Counts(read, written.get(), failed.get(), letters.get(), dropped, inFlight.get(), waits, paused, since != 0,
             latency.toArray());
     }

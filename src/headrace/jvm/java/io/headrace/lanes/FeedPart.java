@@ -385,7 +385,7 @@ final class FeedPart {
             }
             List<Report.OfPartition> partitions = slots.stream().map(slot -> slot.report(transaction != null))
                 .filter(Objects::nonNull).toList();
-            if (partitions.isEmpty() && unreported.isEmpty() && !last && counters.waiting.get() == 0) {
+            if (partitions.isEmpty() && unreported.isEmpty() && !last && counters.isQuiet()) {
                 return null;
             }
             ended = last;
