@@ -88,8 +88,9 @@ def copy(spark: SparkSession, source: Cluster, topic_name: Name) -> Iterator[Cal
     plane, made = data_plane(spark), list[Copy]()
 
     def make(topic: str, **more: Any) -> Copy:
-        target = topic_name("copy")
-        source.create(target, configs=more.pop("configs", None))
+        target, configs = more.pop("target", None), more.pop("configs", None)
+        if target is None:
+            source.create(target := topic_name("copy"), configs=configs)
         made.append(Copy(plane, spark, source, (topic, target), **more))
         return made[-1]
 
@@ -193,6 +194,28 @@ def test_records_that_the_broker_refuses_are_skipped_where_that_is_tolerated_and
         ("3", "InvalidRecordException"), ("4", "RecordTooLargeException"), ("6", "InvalidRecordException"),
     ]  # fmt: skip
     assert list(dict.fromkeys(one.values())) == [b"0", b"1", b"2", b"5"]
+
+
+def test_a_record_that_the_broker_refuses_is_named_and_ends_no_other_feed_of_its_topic(
+    source: Cluster, copy: Callable[..., Copy], spark: SparkSession, topic_name: Name
+) -> None:
+    good, bad = filled(source, topic_name("good")), filled(source, topic_name("bad"))
+    source.produce(bad, [record(None, b"no key")])
+    producer = {"bootstrap.servers": source.bootstrap, "linger.ms": "1000"}  # records of both are in one batch
+    failing = copy(bad, producer=producer, known=False, configs={"cleanup.policy": "compact"})
+    for _ in range(data_plane(spark).tasks - 1):
+        copy(good)  # so that the next one is in the same lane
+    healthy = copy(good, producer=producer, known=False, target=failing.target)
+    for one in (failing, healthy):
+        one.until(lambda u: u.topics, "it asks for the topic")
+    for one in (failing, healthy):
+        one.handle.update_topic(Target(one.target, 1, 1_048_588, True))
+    failed = failing.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert failed.java_class == "org.apache.kafka.common.InvalidRecordException"
+    assert failed.place == f"topic={bad}, partition=0, offset=10"
+    healthy.until_copied(10)
+    assert healthy.end().failure is None
 
 
 def test_records_wait_for_a_topic_that_is_not_known_and_come_in_order_then(

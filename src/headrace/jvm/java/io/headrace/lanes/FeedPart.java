@@ -230,9 +230,9 @@ final class FeedPart {
             return;
         }
         ConsumerRecord<byte[], byte[]> record = sent.record();
-        if (spec.skipsRefused() && Refusals.isOfOthers(e)) { // it is read again, and sent without those
-            lane.submit(() -> {
-                if (isOpen() && sent.slot().awaits(sent.number())) {
+        if (Refusals.isOfOthers(e)) { // it is read again, and sent without those, which may be of another feed
+            lane.submit(() -> { // with transactions they are this one's own, and end it
+                if (transaction == null && isOpen() && sent.slot().awaits(sent.number())) {
                     lane.rewind(this);
                 }
             });
