@@ -38,6 +38,14 @@ final class Given {
         return new GenericInternalRow(values);
     }
 
+    /** A row that comes out of a chain: a record with this value. */
+    static InternalRow copy(byte[] value) {
+        Object[] values = new Object[Chain.NEED + 1];
+        values[Chain.TOPIC] = UTF8String.fromString(TOPIC);
+        values[Chain.VALUE] = value;
+        return new GenericInternalRow(values);
+    }
+
     /** A feed that writes lines to the standard output. @param letterProducer null: dead letters have no producer */
     static FeedPart part(Chain chain, Map<String, String> letterProducer) throws IOException {
         return part(chain, letterProducer, false);

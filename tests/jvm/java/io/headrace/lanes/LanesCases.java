@@ -2,6 +2,7 @@ package io.headrace.lanes;
 
 import static io.headrace.Cases.equal;
 
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -128,22 +129,33 @@ final class LanesCases {
     }
 
     static void theLastReportHasTheOffsetOfTheLastRecord() throws Exception {
-        FeedPart part = Given.part(null, null);
         List<String> reports = new ArrayList<>();
-        ConsumerRecord<byte[], byte[]> record = new ConsumerRecord<>(Given.TOPIC, 0, 0, null, new byte[0]) {
-            @Override
-            public long timestamp() { // its acknowledgement is under way
-                reports.add(text(part.report()));
-                return 0;
-            }
-        };
+        List<FeedPart> removed = new ArrayList<>();
+        Lane lane = new Lane(0, Given.FILES, () -> removed.forEach(part -> reports.add(text(part.report()))));
+        FeedPart part = Given.part(lane, Given.TOPIC, null);
         Slot slot = part.slots.get(0);
-        Sent sent = new Sent(part, slot, slot.take(1), 10, record, Given.TOPIC, false, null);
+        Sent sent = new Sent(part, slot, slot.take(1), 10, 0, 0, Given.TOPIC, false, null);
         part.counters.sent(10);
         part.remove();
+        removed.add(part);
         sent.onCompletion(new RecordMetadata(new TopicPartition(Given.TOPIC, 0), 0, 0, 0, 0, 0), null);
-        reports.add(text(part.report()));
-        equal(reports, List.of("RUNNING 0", "REMOVED 1"));
+        equal(reports, List.of("RUNNING [1]", "REMOVED []")); // one while its acknowledgement was under way
+    }
+
+    static void aRecordInFlightDoesNotHoldWhatItWasMadeOf() throws Exception {
+        FeedPart part = Given.part(Given.chain(row -> Given.copy(new byte[1])), null);
+        List<WeakReference<byte[]>> values = new ArrayList<>();
+        for (long offset = 0; offset < 3; offset++) {
+            byte[] value = new byte[1 << 20];
+            values.add(new WeakReference<>(value));
+            equal(part.take(part.slots.get(0), new ConsumerRecord<>(Given.TOPIC, 0, offset, null, value)), true);
+        }
+        long endMs = System.currentTimeMillis() + 30_000;
+        while (values.get(0).get() != null && System.currentTimeMillis() < endMs) {
+            System.gc();
+        }
+        equal(values.get(0).get() == null, true);
+        equal(part.counters.waiting.get(), 3);
     }
 
     static void aReportFollowsThatSaysThatNothingIsInFlightOrPausedAnyMore() throws Exception {
@@ -166,7 +178,7 @@ final class LanesCases {
     }
 
     private static String text(Report report) {
-        return report == null ? "none" : report.state() + " " + report.partitions().get(0).next();
+        return report == null ? "none" : report.state() + " " + report.partitions().stream().map(Report.OfPartition::next).toList();
     }
 
     static void aReportSaysFromWhereOnTheCopiesFollowEachOther() throws Exception {

@@ -88,7 +88,7 @@ final class FeedPart {
         } catch (Lane.Broken e) {
             throw e;
         } catch (Throwable e) { // an Error of one record: the lane's other feeds continue
-            fail(Report.Failure.of(e).unsentAt(Records.place(record)));
+            fail(Report.Failure.of(e).unsentAt(Records.place(slot, record.offset())));
             return false;
         }
     }
@@ -112,7 +112,7 @@ final class FeedPart {
             if (letters != null) {
                 letters.sendLast(Records.letter(row), this);
             }
-            fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null, true));
+            fail(new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(slot, record.offset()), null, 0, null, null, true));
             return false;
         }
         if (bad && !spec.letters()) {
@@ -151,11 +151,11 @@ final class FeedPart {
             return copy;
         }
         if (!spec.skipsRefused()) {
-            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null, true));
+            fail(new Report.Failure("large", null, Records.place(slot, record.offset()), topic, size, null, null, true));
         } else if (target.isOld()) { // it may take larger records by now
             needs(topic);
             lane.pause(slot, Slot.TOPIC);
-        } else if (Refusals.skip(Refusals.tooLarge(size, target), slot, -1, record, topic)) {
+        } else if (Refusals.skip(Refusals.tooLarge(size, target), slot, -1, record.offset(), topic)) {
             count(slot, record);
         }
         return null;
@@ -166,7 +166,8 @@ final class FeedPart {
         boolean apart = letter && letters != null;
         long before = slot.taken();
         int flying = Records.size(copy) + Records.headers(copy) + OVERHEAD;
-        Sent sent = new Sent(this, slot, slot.take(Records.end(record)), flying, record, copy.topic(), letter, apart ? null : producer);
+        Sent sent = new Sent(this, slot, slot.take(Records.end(record)), flying, record.offset(), record.timestamp(), copy.topic(), letter,
+            apart ? null : producer);
         counters.sent(flying);
         lane.inFlight.addAndGet(flying);
         notSent = null;
@@ -207,10 +208,10 @@ final class FeedPart {
             lane.pause(slot, Slot.TOPIC);
         } else if (!apart && transaction == null && !(notSent instanceof org.apache.kafka.common.errors.ApiException)) {
             throw new Lane.Broken(notSent); // the producer itself can write no more
-        } else if (Refusals.skip(notSent, slot, -1, record, copy.topic())) {
+        } else if (Refusals.skip(notSent, slot, -1, record.offset(), copy.topic())) {
             count(slot, record);
         } else {
-            refused(notSent, record, copy.topic(), flying - OVERHEAD, letter);
+            refused(notSent, sent);
         }
         return false;
     }
@@ -229,15 +230,14 @@ final class FeedPart {
         if (givenUp || lane.producer.isClosed(sent.by())) {
             return;
         }
-        ConsumerRecord<byte[], byte[]> record = sent.record();
         if (Refusals.isOfOthers(e)) { // it is read again, and sent without those, which may be of another feed
             lane.submit(() -> { // with transactions they are this one's own, and end it
                 if (transaction == null && isOpen() && sent.slot().awaits(sent.number())) {
                     lane.rewind(this);
                 }
             });
-        } else if (!Refusals.skip(e, sent.slot(), sent.number(), record, sent.topic())) {
-            refused(e, record, sent.topic(), sent.bytes() - OVERHEAD, sent.letter());
+        } else if (!Refusals.skip(e, sent.slot(), sent.number(), sent.offset(), sent.topic())) {
+            refused(e, sent);
         }
     }
 
@@ -274,10 +274,10 @@ final class FeedPart {
         lane.urgent();
     }
 
-    private void refused(Exception e, ConsumerRecord<byte[], byte[]> record, String topic, int size, boolean letter) {
-        boolean large = e instanceof RecordTooLargeException && !(letter && letters != null);
-        Report.Failure why = Report.Failure.of(e).at(Records.place(record), file != null && !letter ? null : topic);
-        fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message(), false) : why);
+    private void refused(Exception e, Sent sent) {
+        boolean large = e instanceof RecordTooLargeException && !(sent.letter() && letters != null);
+        Report.Failure why = Report.Failure.of(e).at(sent.place(), file != null && !sent.letter() ? null : sent.topic());
+        fail(large ? why.tooLarge(sent.bytes() - OVERHEAD) : why);
     }
 
     /** It stops here; what is in flight continues. For any thread. */

@@ -45,11 +45,12 @@ final class Records {
         return record instanceof Line line ? line.next : record.offset() + 1;
     }
 
-    static String place(ConsumerRecord<byte[], byte[]> record) {
-        if (record instanceof Line) {
-            return "file=" + record.topic() + ", byte=" + record.offset();
+    /** Where a record is, in words. */
+    static String place(Slot slot, long offset) {
+        if (slot.part.spec.settings().files()) {
+            return "file=" + slot.source.topic() + ", byte=" + offset;
         }
-        return "topic=" + record.topic() + ", partition=" + record.partition() + ", offset=" + record.offset();
+        return "topic=" + slot.source.topic() + ", partition=" + slot.source.partition() + ", offset=" + offset;
     }
 
     private static RecordHeaders headers(ArrayData rows) {

@@ -2,7 +2,6 @@ package io.headrace.lanes;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidTimestampException;
@@ -17,12 +16,12 @@ final class Refusals {
     }
 
     /** Pass over a record that is refused for good, where that is tolerated; returns whether it is. number -1: it was not sent. */
-    static boolean skip(Exception e, Slot slot, long number, ConsumerRecord<byte[], byte[]> record, String topic) {
+    static boolean skip(Exception e, Slot slot, long number, long offset, String topic) {
         if (!slot.part.spec.skipsRefused() || !isOfRecord(e)) {
             return false;
         }
-        if (slot.refuse(number, record.offset())) {
-            slot.part.failed(report(record, topic, e));
+        if (slot.refuse(number, offset)) {
+            slot.part.failed(report(slot, offset, topic, e));
         }
         return true;
     }
@@ -43,13 +42,13 @@ final class Refusals {
     }
 
     /** A report as of a chain: see {@code headrace.runtime.tolerance.FailedRecord}. */
-    private static String report(ConsumerRecord<byte[], byte[]> record, String topic, Exception e) {
+    private static String report(Slot slot, long offset, String topic, Exception e) {
         ObjectNode report = JSON.createObjectNode();
-        if (record instanceof Line) {
-            report.put("file", record.topic()).put("byte", String.valueOf(record.offset()));
+        if (slot.part.spec.settings().files()) {
+            report.put("file", slot.source.topic()).put("byte", String.valueOf(offset));
         } else {
-            report.put("topic", record.topic()).put("partition", String.valueOf(record.partition()));
-            report.put("offset", String.valueOf(record.offset()));
+            report.put("topic", slot.source.topic()).put("partition", String.valueOf(slot.source.partition()));
+            report.put("offset", String.valueOf(offset));
         }
         ObjectNode failure = report.putObject("failure").put("step", "output.record").put("class", e.getClass().getName());
         failure.put("message", "Topic " + topic + " does not take it: " + e.getMessage());

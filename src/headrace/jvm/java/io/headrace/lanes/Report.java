@@ -109,6 +109,10 @@ record Report(
             return new Failure(kind, report, newPlace, newTarget, size, javaClass, message, unsent);
         }
 
+        Failure tooLarge(int bytes) {
+            return new Failure("large", report, place, target, bytes, javaClass, message, unsent);
+        }
+
         Failure unsentAt(String newPlace) {
             return new Failure(kind, report, newPlace, target, size, javaClass, message, true);
         }
