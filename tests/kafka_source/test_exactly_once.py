@@ -17,6 +17,8 @@ from tests.kafka_source.mirror import Mirror
 from tests.support import wait_until
 
 PARTITIONS = 3
+SOON_S = 30
+"""Less than a transaction of Kafka's clients waits for brokers (60 s)."""
 
 
 @pytest.fixture
@@ -185,6 +187,45 @@ def test_new_tasks_start_after_those_before_them_were_fenced_off(
     assert fencing_counts(destination, one.name) == [2, 3]
     source.produce(topic, [record(value=b"%d" % n, partition=n % PARTITIONS) for n in range(9)])
     assert len(one.await_copied(topic, 9)) == 9
+
+
+@pytest.mark.parametrize("tasks", [1])
+def test_tasks_whose_target_takes_nothing_hold_up_none_that_begins(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str], tasks: int
+) -> None:
+    refused, target, topic = topic_name("refused"), topic_name("target"), topic_name("topic")
+    one = mirror_to(target, tasks, refused, (source, destination), mirror)
+    destination.admin.delete([target])
+    source.produce(refused, [record(partition=n) for n in range(tasks)])
+    wait_until(lambda: waiting(one) == tasks, CONNECTOR_S, lambda: f"{waiting(one)} tasks wait for the topic; {one.status()}")
+    source.create(topic)
+    source.produce(topic, [record()])
+    other = mirror(topic)
+    copied = lambda: destination.read(other.prefix + topic)  # noqa: E731
+    wait_until(copied, SOON_S, lambda: f"the other one's is taken; {other.status()}")
+    other.await_stored({f"{topic}:0": 0})
+
+
+def mirror_to(target: str, tasks: int, topic: str, clusters: tuple[Cluster, Cluster], mirror: Callable[..., Mirror]) -> Mirror:
+    """A mirror of a new topic with a partition for each task, to a new topic that nobody creates again, once it has copied."""
+    source, destination = clusters
+    source.create(topic, tasks)
+    source.produce(topic, [record(partition=n) for n in range(tasks)])
+    destination.create(target, tasks)
+    one = mirror(topic, {
+        **{f"topic.creation.default.{rule}": None for rule in ("partitions", "replication.factor", "retention.ms")},
+        "tasks.max": str(tasks), "transforms": "route", "transforms.route.type": "RegexRouter",
+        "transforms.route.regex": ".*", "transforms.route.replacement": target,
+    })  # fmt: skip
+    one.await_stored({f"{topic}:{n}": 0 for n in range(tasks)})
+    return one
+
+
+def waiting(one: Mirror) -> int:
+    """How many tasks have handed over records that no broker has acknowledged."""
+    text = httpx.get(one.worker.url.rstrip("/") + "/metrics", timeout=100).text
+    lines = [line for line in text.splitlines() if "in_flight_bytes{" in line and f'"{one.name}"' in line]
+    return sum(float(line.rpartition(" ")[2]) > 0 for line in lines)
 
 
 def test_transactions_are_measured(

@@ -123,6 +123,7 @@ final class Transaction {
                     if (!open) {
                         producer.beginTransaction();
                     }
+                    producer.flush(); // offsets come last: a transaction that stays open must not hold up those who read them
                     ends.forEach(this::store);
                     producer.commitTransaction();
                 }
