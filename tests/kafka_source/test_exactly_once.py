@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.connectors.mirror.formats import OffsetSync
+from headrace.spark.plane import cores
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S, Deployed
@@ -189,7 +190,7 @@ def test_new_tasks_start_after_those_before_them_were_fenced_off(
     assert len(one.await_copied(topic, 9)) == 9
 
 
-@pytest.mark.parametrize("tasks", [1])
+@pytest.mark.parametrize("tasks", [1, 10 * cores()])
 def test_tasks_whose_target_takes_nothing_hold_up_none_that_begins(
     mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str], tasks: int
 ) -> None:

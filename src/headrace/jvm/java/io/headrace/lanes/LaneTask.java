@@ -6,7 +6,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
@@ -47,7 +46,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final Map<Long, Lane> lanes = new LinkedHashMap<>();
         private final Map<String, Entry> entries = new LinkedHashMap<>();
         private final ExecutorService threads; // for what needs a processor: they wait for nobody
-        private final TargetThreads targets;
+        private final ExecutorService blocking; // for what waits for a cluster: nothing else waits for it
         private final Bell bell;
         private final boolean local;
         private List<Report> reports = new ArrayList<>();
@@ -67,7 +66,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 return thread;
             };
             this.threads = Executors.newFixedThreadPool(PREPARERS, made);
-            this.targets = new TargetThreads(made);
+            this.blocking = Executors.newCachedThreadPool(made);
         }
 
         void drive() throws Exception {
@@ -143,7 +142,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             } else if (command instanceof Message.GiveUp remove) {
                 of(remove.feed(), remove.part(), entry -> entry.remove(FeedPart::giveUp));
             } else if (command instanceof Message.Known known) {
-                of(known.feed(), known.part(), entry -> entry.blocking().execute(() -> entry.knows(known.target())));
+                of(known.feed(), known.part(), entry -> blocking.execute(() -> entry.knows(known.target())));
             } else if (command instanceof Message.Replace replace) {
                 of(replace.feed(), replace.part(), entry -> threads.execute(() -> entry.replaces(replace.chain(), replace.needs())));
             }
@@ -203,7 +202,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             }
             entries.values().forEach(Entry::close);
             threads.shutdownNow();
-            targets.end();
+            blocking.shutdownNow();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -222,11 +221,6 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 this.spec = spec;
             }
 
-            /** For what blocks on the cluster that it writes to. */
-            Executor blocking() {
-                return targets.of(spec.settings().producer());
-            }
-
             /** Compile the chain, and make the clients; on threads of their own. */
             void prepare(Lane lane) {
                 try {
@@ -234,7 +228,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                     if (spec.transactions() == null) {
                         begin(lane, new FeedPart(spec, chain, lane, spec.file() != null ? null : lane.producer.get(), null));
                     } else {
-                        blocking().execute(() -> initialize(lane, chain));
+                        blocking.execute(() -> initialize(lane, chain));
                     }
                 } catch (Throwable e) {
                     failed(e);
@@ -247,7 +241,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 try {
                     synchronized (this) {
                         if (!removed) {
-                            transaction = made = new Transaction(spec, blocking());
+                            transaction = made = new Transaction(spec, blocking);
                         }
                     }
                     if (made == null) {
