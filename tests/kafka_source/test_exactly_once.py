@@ -207,6 +207,27 @@ def test_tasks_whose_target_takes_nothing_hold_up_none_that_begins(
     other.await_stored({f"{topic}:0": 0})
 
 
+def test_a_target_that_is_deleted_under_a_busy_task_holds_up_no_other(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    busy, target = topic_name("busy"), topic_name("target")
+    one = mirror_to(target, 1, busy, (source, destination), mirror)
+    topics = [topic_name("topic") for _ in range(cores())]  # one in each lane
+    for topic in topics:
+        source.create(topic)
+        source.produce(topic, [record()])
+    others = {topic: mirror(topic) for topic in topics}
+    for topic, other in others.items():
+        other.await_stored({f"{topic}:0": 0})
+    destination.admin.delete([target])
+    source.produce(busy, [record(b"k", b"%d" % n) for n in range(50_000)])  # it still has some when the topic is missed
+    wait_until(lambda: waiting(one), CONNECTOR_S, lambda: f"records wait for the topic; {one.status()}")
+    for topic in topics:
+        source.produce(topic, [record()])
+    for topic, other in others.items():
+        wait_until(lambda: other.offsets() == {f"{topic}:0": 1}, SOON_S, lambda: f"the others go on; {other.status()}")  # noqa: B023
+
+
 def mirror_to(target: str, tasks: int, topic: str, clusters: tuple[Cluster, Cluster], mirror: Callable[..., Mirror]) -> Mirror:
     """A mirror of a new topic with a partition for each task, to a new topic that nobody creates again, once it has copied."""
     source, destination = clusters

@@ -8,10 +8,10 @@ from headrace.runtime.feed_settings import batch_limit, lane_producer
 )
 def test_a_batch_for_each_partition_takes_no_more_than_half_of_the_producers_memory(partitions: int, limit: int) -> None:
     assert batch_limit(partitions, 2) == limit
-    memory = int(lane_producer({}, limit, transactions=False)["buffer.memory"])
+    memory = int(lane_producer({}, limit)["buffer.memory"])
     assert partitions / 2 * limit <= memory / 2
 
 
 def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:
-    assert lane_producer({}, None, transactions=False)["linger.ms"] == "0"
-    assert lane_producer({"linger.ms": "5"}, None, transactions=False)["linger.ms"] == "5"
+    assert lane_producer({}, None)["linger.ms"] == "0"
+    assert lane_producer({"linger.ms": "5"}, None)["linger.ms"] == "5"

@@ -37,7 +37,7 @@ class Copy:
         feed = Feed(
             name=f"{self.target}-0",
             consumer=lane_consumer(more.pop("consumer", settings)),
-            producer=lane_producer(more.pop("producer", settings), None, transactions="transactions" in more),
+            producer=lane_producer(more.pop("producer", settings), None),
             partitions=[FeedPartition(self.source, 0, more.pop("offset", 0), self.source)],
             targets=[Target(self.target, 1, limit, True)] if more.pop("known", True) else [],
             **more,

@@ -127,12 +127,12 @@ class FeedRun:
     def _feed(self) -> Feed:
         needs, exactly = self._needs, self._needs.exactly
         self._targets.ensure_dead_letters()
-        producer = lane_producer(needs.producer, self.batch_bytes, transactions=exactly is not None)
+        producer = lane_producer(needs.producer, self.batch_bytes)
         if needs.has_plugins:
             producer = {**producer, "headrace.feed": needs.name}  # which Kafka ignores; a client.id may have quotas
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
-            letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
+            letter_producer = lane_producer(needs.letter_producer, None)
         positions = self._acknowledged
         task, source = needs.task, self._source
         stores: Mapping[Partition, Any] = {}

@@ -32,9 +32,9 @@ _PRODUCER = {
     # With one request in flight batches fill while the one before is on its way.
     "linger.ms": "0",
     "buffer.memory": str(_BUFFER_BYTES),
+    # What sends wait for holds up all feeds of the lane, also where the producer is one feed's own (exactly once).
+    "max.block.ms": "2000",
 }
-_MAX_BLOCK = "max.block.ms"
-_SHORT_BLOCK_MS = "2000"
 _NOT_FOR_PRODUCER = {"key.serializer", "value.serializer", "transactional.id"}
 
 
@@ -55,16 +55,13 @@ def batch_limit(partitions: int, lanes: int) -> int:
     return 1 << ((_BUFFER_BYTES // 2 // max(1, -(-partitions // lanes))).bit_length() - 1)
 
 
-def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:
+def lane_producer(settings: Mapping[str, str], batch_bytes: int | None) -> dict[str, str]:
     """Java producer settings of a lane, from those of a task (`headrace.runtime.plan.TaskPlan.producer`).
 
-    batch_bytes: the largest batch that the task's topics accept, None: no limit known; transactions: the producer serves this
-    task only, and may block as long as Kafka's clients do.
+    batch_bytes: the largest batch that the task's topics accept, None: no limit known.
     """
     chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_PRODUCER}
     if is_default_client_id(chosen.get("client.id", "")):
         del chosen["client.id"]
-    if not transactions:
-        chosen = {_MAX_BLOCK: _SHORT_BLOCK_MS, **chosen}
     merged = {**_PRODUCER, **chosen}
     return merged if batch_bytes is None else {**merged, "batch.size": str(min(batch_bytes, int(merged["batch.size"])))}

@@ -111,7 +111,7 @@ class FeedTargets:
     def _check_batch_size(self, description: DestinationTopic) -> None:
         """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
         limit = description.max_message_bytes or KAFKA_BATCH_BYTES
-        current = lane_producer(self._needs.producer, self.batch_bytes, transactions=False)["batch.size"]
+        current = lane_producer(self._needs.producer, self.batch_bytes)["batch.size"]
         if limit < int(current):
             self.batch_bytes = limit
             raise SmallerBatchesError

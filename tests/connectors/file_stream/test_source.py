@@ -32,7 +32,7 @@ class Read:
         feed = Feed(
             name=f"{target}-0",
             consumer=source.consumer,
-            producer=lane_producer({"bootstrap.servers": cluster.bootstrap}, None, transactions=False),
+            producer=lane_producer({"bootstrap.servers": cluster.bootstrap}, None),
             partitions=[FeedPartition(path, 0, position, target)],
             targets=[Target(target, 1, 1_048_588, False)],
             files=True,

@@ -5,12 +5,14 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -19,6 +21,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class Transaction {
     private static final long GATHERS_MS = 300; // while there are more records to read
+    private static final long PATIENCE_MS = 60_000; // Kafka's max.block.ms, which is shorter here, as sends block the lane's thread
     private static final Duration CLOSE = Duration.ofSeconds(5);
 
     final Producer<byte[], byte[]> producer;
@@ -49,7 +52,22 @@ final class Transaction {
      *     the lane before, or another worker, has had the id since they were read
      */
     void initialize(FeedSpec.Transactions owner) throws Exception {
-        Transactions.begin(producer, owner.id(), owner.producerId(), owner.epoch());
+        patiently(() -> Transactions.begin(producer, owner.id(), owner.producerId(), owner.epoch()));
+    }
+
+    /** Wait longer than max.block.ms: after a time-out the same call continues to wait. */
+    private void patiently(Callable<?> call) throws Exception {
+        long endMs = System.currentTimeMillis() + PATIENCE_MS;
+        while (true) {
+            try {
+                call.call();
+                return;
+            } catch (TimeoutException e) {
+                if (ending.get() || System.currentTimeMillis() >= endMs) {
+                    throw e;
+                }
+            }
+        }
     }
 
     void of(FeedPart owner) {
@@ -125,10 +143,13 @@ final class Transaction {
                     }
                     producer.flush(); // offsets come last: a transaction that stays open must not hold up those who read them
                     ends.forEach(this::store);
-                    producer.commitTransaction();
+                    patiently(() -> {
+                        producer.commitTransaction();
+                        return null;
+                    });
                 }
                 part.lane.submit(() -> committed(ends, size));
-            } catch (RuntimeException e) {
+            } catch (Exception e) {
                 part.fail(Report.Failure.of(e));
                 end(true); // also if it had failed before
             }
