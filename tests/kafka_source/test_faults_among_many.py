@@ -208,7 +208,16 @@ def leaderless_partition(world: World) -> Check:
     disk.rename(disk.with_name("gone"))  # at once: while it is deleted, the broker may write a checkpoint into it
     with pytest.raises(AssertionError):  # what does not fit into the segment is never acknowledged
         world.distant.produce(topic, [record(b"k", bytes(200_000), partition=1)] * 12, {"message.timeout.ms": 5000})
-    return warned(mirror, "source.partition.leaderless", topic=topic, partition=1)
+
+    def check(events: Events) -> None:
+        warned(mirror, "source.partition.leaderless", topic=topic, partition=1)(events)
+        mirror.restart("?includeTasks=true")
+        later = values(5, 5)
+        world.distant.produce(topic, later)
+        read = lambda: {r.value for r in mirror.destination.read(mirror.prefix + topic)}  # noqa: E731
+        wait_until(lambda: {r.value for r in later} <= read(), CONNECTOR_S, lambda: f"the other one is read; {mirror.status()}")
+
+    return check
 
 
 def cluster_away(world: World) -> Check:

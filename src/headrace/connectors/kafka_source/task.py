@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import structlog
 
@@ -80,7 +80,7 @@ class KafkaSourceTask(FeedTask):
         return [source_partition(p) for p in self._assigned]
 
     def open(self, stored: StoredOffsets) -> FeedSource | None:
-        """All partitions that exist now; None if none does.
+        """All partitions that exist now and have a leader; None if none does.
 
         Raises RetriableError if the source is out of reach, DataLossError if it has lost records and `source.data.loss=fail`.
         """
@@ -106,7 +106,8 @@ class KafkaSourceTask(FeedTask):
     def ends(self, positions: Mapping[Partition, int]) -> dict[Partition, int]:
         """Up to which offset each of these partitions can be read now. Raises KafkaFailure."""
         committed = self._consumer.get("isolation.level") == "read_committed"
-        return self._admin.partition_offsets(list(positions), "latest", _TIMEOUT_S, read_committed=committed)
+        with_leader = [p for p in positions if p not in self._leaderless]
+        return self._offsets(with_leader, "latest", read_committed=committed)
 
     def positions(self) -> dict[str, DeliveredPosition] | None:
         """How far each partition is copied; None if the source does not answer now."""
@@ -119,8 +120,9 @@ class KafkaSourceTask(FeedTask):
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
         self._counts = self._admin.partition_counts(_TIMEOUT_S)
         self._ids = self._admin.topic_ids({topic for topic, _ in self._assigned}, _TIMEOUT_S)
-        present = [(t, p) for t, p in self._assigned if p < self._counts.get(t, 0)]
-        earliest = self._admin.partition_offsets(present, "earliest", _TIMEOUT_S)
+        absent = {(t, p) for t, p in self._assigned if p >= self._counts.get(t, 0)}
+        earliest = self._offsets([p for p in self._assigned if p not in absent], "earliest")
+        present = list(earliest)
         latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
         if self._consumer.get("isolation.level") == "read_committed":
             readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
@@ -135,12 +137,24 @@ class KafkaSourceTask(FeedTask):
         # A position after the last stable offset: records of a transaction that is still open were copied before.
         start_offsets = {p: min(offset, readable.get(p, offset)) for p, offset in start_offsets.items()}
         ends, reset = {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset
-        start = decide(self._assigned, start_offsets, ends, reset, offsets_since(reset, self._admin, present, _TIMEOUT_S))
+        assigned = [p for p in self._assigned if p in earliest or p in absent]
+        start = decide(assigned, start_offsets, ends, reset, offsets_since(reset, self._admin, present, _TIMEOUT_S))
         warn(start, "source")
         for p, offset in start.positions.items():
             if p not in stored_positions or p in resumed:
                 self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
         return start, losses
+
+    def _offsets(
+        self, partitions: Sequence[Partition], position: Literal["earliest", "latest"], *, read_committed: bool = False
+    ) -> dict[Partition, int]:
+        """As `Admin.partition_offsets`, without partitions that have no leader: the others are read, as by Kafka's consumer."""
+        try:
+            return self._admin.partition_offsets(partitions, position, _CHECK_S, read_committed=read_committed)
+        except RetriableError:
+            self._warn_of_leaders(self._admin.find({topic for topic, _ in partitions}, _TIMEOUT_S))
+            with_leader = [p for p in partitions if p not in self._leaderless]
+            return self._admin.partition_offsets(with_leader, position, _TIMEOUT_S, read_committed=read_committed)
 
     def _stored_positions(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
         """Where each partition is to continue: by its stored offset, or else by where this task has begun before."""
@@ -190,7 +204,7 @@ class KafkaSourceTask(FeedTask):
             log.warning("source.check.failed", cause=str(error))
 
     def needs_reopening(self) -> bool:
-        """Whether an assigned partition is there that `open` did not find.
+        """Whether an assigned partition is there, with a leader, that `open` did not find.
 
         Warns of deleted topics, partitions without a leader, and an unavailable cluster. Raises RetriableError if a topic was
         recreated.
@@ -212,7 +226,9 @@ class KafkaSourceTask(FeedTask):
         self._missing_topics = missing_topics
         warn(StartPositions({}, missing=tuple(missing)), "source")
         self._warn_of_leaders(present)
-        return any(t in present and p in present[t].partitions and (t, p) not in self._copied for t, p in self._assigned)
+        return any(
+            t in present and present[t].partitions.get(p) is not None and (t, p) not in self._copied for t, p in self._assigned
+        )
 
     def _warn_of_leaders(self, infos: Mapping[str, TopicInfo]) -> None:
         present = [(t, p) for t, p in self._assigned if t in infos and p in infos[t].partitions]
