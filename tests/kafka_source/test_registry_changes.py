@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from headrace.testing.registry import SchemaRegistry
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
@@ -116,3 +118,28 @@ def test_a_mirror_that_the_registry_refuses_fails_with_a_sentence_and_copies_all
     registry.store.set_mode(subject, "READWRITE")
     one.restart_failed("read-only")
     assert [copy.key for copy in one.await_copied(topic, 3)] == [b"0", b"1", b"2"]
+
+
+def test_what_precedes_a_record_whose_schema_the_registry_does_not_tell_is_stored(
+    source: Cluster,
+    mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("_STORE_S", "_MAX_STORE_S"):  # longer than the test: of many feeds it takes seconds until offsets are stored
+        monkeypatch.setattr(f"headrace.runtime.feed_run.{name}", 3600.0)
+    topic = topic_name("orders")
+    source.create(topic)
+    known = encoded(registry, f"{topic}-value", schema(), {"n": 0})
+    unknown = encoded(registry, f"{topic}-value", schema("a"), {"n": 1, "a": "x"})
+    source.produce(topic, [record(b"first", known)])
+    one = mirror(topic, converters(registry))
+    one.await_copied(topic, 1)
+    registry.token = "another"
+    source.produce(topic, [*(record(b"%d" % n, known) for n in range(20)), record(b"last", unknown)])
+    assert "refuses (401, error 401): Unauthorized" in one.trace()
+    assert one.offsets() == {f"{topic}:0": 20}
+    registry.token = None
+    one.restart_failed("Unauthorized")
+    assert [copy.key for copy in one.await_copied(topic, 22)] == [b"first", *(b"%d" % n for n in range(20)), b"last"]

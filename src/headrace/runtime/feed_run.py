@@ -178,8 +178,7 @@ class FeedRun:
             if self._is_due(data_plane):
                 self._store()
             if not removed:
-                for plan, needs in self._schemas.ready():
-                    handle.replace(plan, needs)
+                self._update_lanes(handle)
             if time.monotonic() >= self._check_at(data_plane):
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.needs_reopening()
@@ -209,11 +208,20 @@ class FeedRun:
             for topic in sorted(update.topics):
                 self._targets.add(handle, topic)
         except HeadraceError:
-            self._settle(handle, update)
+            self._settle(handle)
             raise
         if update.needs:
             self._schemas.need(update.needs)
         self._targets.check(handle, update.counts.waiting_ms)
+
+    def _update_lanes(self, handle: Handle) -> None:
+        """Hand over chains with new schemas. Raises ConnectError."""
+        try:
+            for plan, needs in self._schemas.ready():
+                handle.replace(plan, needs)
+        except HeadraceError:  # what precedes their records is stored
+            self._settle(handle)
+            raise
 
     def _take(self, update: Update) -> None:
         """Record what happened until an update: metrics, acknowledged positions, failed records, active topics."""
@@ -276,9 +284,9 @@ class FeedRun:
         self.batches += 1
         task.offsets_stored(ends)
 
-    def _settle(self, handle: Handle, update: Update) -> None:
+    def _settle(self, handle: Handle) -> None:
         """Wait for the records in flight, unless the feed has ended, and store the offsets of those acknowledged."""
-        if not update.ended:
+        if not self._ended:
             self._end(handle, _DRAIN_S)
         self._store()
 
@@ -307,7 +315,7 @@ class FeedRun:
         """Store the offsets before the failure, and raise its error."""
         feed_failure = update.failure
         assert feed_failure is not None
-        self._settle(handle, update)
+        self._settle(handle)
         if feed_failure.kind == "record" and feed_failure.report is not None:
             record = FailedRecord.parse(feed_failure.report)
             log_failed([record], self._needs.tolerance)
