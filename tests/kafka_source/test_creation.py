@@ -85,6 +85,21 @@ def test_without_rules_the_task_waits_until_somebody_makes_the_topic(
     assert one.await_copied(topic, 10) == values(10)
 
 
+def test_what_is_copied_is_stored_while_another_topic_is_waited_for(
+    source: Cluster, mirror: Make, topic_name: Name, events: Events
+) -> None:
+    there, missing = filled(source, topic_name("a-there")), filled(source, topic_name("b-missing"))
+    one = mirror(f"{there}|{missing}", {**NO_RULES, "destination.topics.prefix": "waits."})
+    one.destination.create(f"waits.{there}")
+    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), CONNECTOR_S, "it says that it waits")
+    one.await_stored({f"{there}:0": 9})
+    source.produce(there, values(5))
+    one.await_stored({f"{there}:0": 14})
+    one.destination.create(f"waits.{missing}")
+    one.await_stored({f"{there}:0": 14, f"{missing}:0": 9})
+    assert one.destination.read(f"waits.{missing}") == values(10)
+
+
 def test_without_rules_a_broker_may_create_the_topic(source: Cluster, topic_name: Name) -> None:
     topic = filled(source, topic_name("auto"))
     with Broker(name="auto-create", settings={"auto.create.topics.enable": "true", "num.partitions": "4"}) as broker:

@@ -105,6 +105,7 @@ class Reached:
             return lambda *_: (self.calls.append(name), answer)[1]
 
         return Ports(
+            missing_topics=called("missing_topics", set()),
             ensure_topics=called("ensure_topics"),
             renew_topics=called("renew_topics", set()),
             ensure_dead_letters=called("ensure_dead_letters"),

@@ -77,7 +77,7 @@ def test_a_task_that_is_stopped_stops_waiting(destination_broker, topic, logs):
 
 
 def test_the_warning_comes_again_every_minute(destination_broker, topic, logs, monkeypatch):
-    monkeypatch.setattr(topic_waiting, "_POLL_S", 0.05)
+    monkeypatch.setattr(topic_waiting, "LOOK_S", 0.05)
     minutes, stopping = iter(range(1000)), threading.Event()
     waiter = TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping, clock=lambda: next(minutes) * 20.0)
     waiting = Waiting(waiter.wait_for, topic)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class FeedPorts:
     """Functions by which a feed reaches Kafka and the stores."""
 
-    ensure_topics: Callable[[Iterable[str]], None]
-    """Returns when these topics exist; creates them if allowed (raises ConnectError)."""
+    missing_topics: Callable[[Iterable[str]], set[str]]
+    """Creates these topics if allowed (raises ConnectError); returns those that somebody else has to create."""
     renew_topics: Callable[[Iterable[str]], set[str]]
     """Recreates deleted topics, if allowed, and returns their names."""
     ensure_dead_letters: Callable[[str, int], None]
@@ -54,6 +54,8 @@ class FeedPorts:
 class Ports(FeedPorts):
     """Functions by which delivery reaches Kafka and the stores."""
 
+    ensure_topics: Callable[[Iterable[str]], None]
+    """Returns when these topics exist; creates them if allowed (raises ConnectError)."""
     store_offsets: Callable[[Offsets], None]
     """Returns when Kafka has acknowledged the offsets."""
 

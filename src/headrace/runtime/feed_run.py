@@ -187,7 +187,7 @@ class FeedRun:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         due = self._store_at(data_plane) if self._acknowledged != self._stored else self._check_at(data_plane)
-        return max(0.0, min(due, self._schemas.due_at) - time.monotonic())
+        return max(0.0, min(due, self._schemas.due_at, self._targets.due_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
         return self._acknowledged != self._stored and time.monotonic() >= self._store_at(data_plane)
@@ -215,10 +215,11 @@ class FeedRun:
         self._targets.check(handle, update.counts.waiting_ms)
 
     def _update_lanes(self, handle: Handle) -> None:
-        """Hand over chains with new schemas. Raises ConnectError."""
+        """Hand over chains with new schemas, and topics that were created. Raises HeadraceError, SmallerBatchesError."""
         try:
             for plan, needs in self._schemas.ready():
                 handle.replace(plan, needs)
+            self._targets.add_created(handle)
         except HeadraceError:  # what precedes their records is stored
             self._settle(handle)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 
@@ -15,6 +16,7 @@ from headrace.runtime.topic_watch import CHECK_S
 from headrace.spark import feeds
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.plane import Handle
+from headrace.topics.waiting import LOOK_S
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +40,8 @@ class FeedTargets:
         self.batch_bytes = batch_bytes
         self._requested_at: dict[str, list[float]] = {}  # times at which a known topic was requested again
         self._checked_at = time.monotonic()
+        self._missing: set[str] = set()  # topics that somebody else has to create
+        self._look_at = math.inf
 
     def all(self) -> list[feeds.Target]:
         """The topics as a lane has to know them."""
@@ -54,14 +58,18 @@ class FeedTargets:
     def add(self, handle: Handle, topic: str) -> None:
         """Add or update a topic that the feed has requested: unknown, or with too few partitions.
 
-        Raises HeadraceError, and SmallerBatchesError if the topic may refuse the lane's batches.
+        One that does not exist, and may not be created, is added by `add_created`. Raises HeadraceError, and SmallerBatchesError
+        if the topic may refuse the lane's batches.
         """
         ports = self._needs.ports
         before = self.descriptions.get(topic)
         if before is None:
             if self._needs.exactly is not None:
                 self._needs.exactly.check([topic])
-            ports.ensure_topics([topic])
+            if ports.missing_topics([topic]):
+                self._missing.add(topic)
+                self._look_at = time.monotonic() + LOOK_S
+                return
         else:
             ports.renew_topics([topic])
         description = self.descriptions[topic] = self._look_up(topic)
@@ -69,6 +77,18 @@ class FeedTargets:
             self._back_off(topic, description)
         self._check_batch_size(description)
         handle.update_topic(self._target(topic))
+
+    @property
+    def due_at(self) -> float:
+        """When to call `add_created`, by time.monotonic; infinite: never."""
+        return self._look_at if self._missing else math.inf
+
+    def add_created(self, handle: Handle) -> None:
+        """Add the topics that were missing and exist now, if it is time to look. Raises what `add` raises."""
+        if time.monotonic() >= self.due_at:
+            missing, self._missing = sorted(self._missing), set()
+            for topic in missing:
+                self.add(handle, topic)
 
     def check(self, handle: Handle, waiting_ms: int) -> None:
         """Recreate deleted topics, if allowed, once nothing was acknowledged for a while. waiting_ms: for how long."""

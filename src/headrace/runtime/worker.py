@@ -301,6 +301,7 @@ class Worker:
         hook = settings_hook(new.connector, new.settings.originals)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer, settings_for_new_topic=hook)
         return Ports(
+            missing_topics=creator.missing,
             ensure_topics=creator.ensure,
             renew_topics=partial(creator.renew, create=new.instance.renews_topics),
             ensure_dead_letters=creator.ensure_dead_letters,

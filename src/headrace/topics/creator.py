@@ -20,7 +20,7 @@ from headrace.kafka.topic_info import TopicInfo
 from headrace.topics.creation import NewTopicPlan, TopicCreation
 from headrace.topics.planning import SettingsForNewTopic, planned
 from headrace.topics.refusals import assumption, not_created, not_described
-from headrace.topics.waiting import TopicWaiter
+from headrace.topics.waiting import WITHOUT_SETTINGS, TopicWaiter
 
 log = structlog.get_logger(__name__)
 
@@ -50,15 +50,27 @@ class TopicCreator:
         self._brokers = producer.get("bootstrap.servers", "<unknown>")
         self._waiter = TopicWaiter(producer, stopping)
         self._existing: set[str] = set()
+        self._awaited: dict[str, str] = {}  # topics that the connector does not create, and why not
         self._missed: set[str] = set()
 
     def ensure(self, topics: Iterable[str]) -> None:
         """Return once these topics exist. Names are final, after the transforms.
 
-        With rules, a missing topic is created. Raises RetriableError if describing one timed out, ConnectError for everything
-        else that goes wrong; the message is Kafka Connect's. Without rules, waits until the broker, or somebody else, has
-        created them; raises RetriableError if the task is stopped before that.
+        Raises what `missing` raises. Without rules, waits until the broker, or somebody else, has created them; raises
+        RetriableError if the task is stopped before that.
         """
+        for topic in topics:
+            if self.missing([topic]):
+                self._waiter.wait_for(topic, self._awaited[topic])
+                self._existing.add(topic)
+
+    def missing(self, topics: Iterable[str]) -> set[str]:
+        """The topics that do not exist, and that the broker, or somebody else, has to create: those without rules.
+
+        With rules, a missing topic is created. Raises RetriableError if describing one timed out, ConnectError for everything
+        else that goes wrong; the message is Kafka Connect's.
+        """
+        missing = set[str]()
         for topic in topics:
             if topic in self._existing or self._creation is None:
                 log.debug(
@@ -68,11 +80,15 @@ class TopicCreator:
                 )
             if topic in self._existing:
                 continue
-            if self._creation is None:
-                self._waiter.wait_for(topic)
+            if topic not in self._awaited:
+                why = WITHOUT_SETTINGS if self._creation is None else self._find_or_create(topic, self._creation)
+                if why is not None:
+                    self._awaited[topic] = why
+            if topic in self._awaited and not self._waiter.exists(topic, self._awaited[topic]):
+                missing.add(topic)
             else:
-                self._find_or_create(topic, self._creation)
-            self._existing.add(topic)
+                self._existing.add(topic)
+        return missing
 
     def renew(self, topics: Iterable[str], *, create: bool) -> set[str]:
         """Look whether these topics, which `ensure` has found or created, are still there, and say so in the log if one is not.
@@ -113,15 +129,15 @@ class TopicCreator:
             raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
         self._existing.add(topic)
 
-    def _find_or_create(self, topic: str, creation: TopicCreation) -> None:
+    def _find_or_create(self, topic: str, creation: TopicCreation) -> str | None:
+        """Find a topic, or create it; returns why it is not created."""
         log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
         if self._describe(topic) is not None:
             log.info("Topic '%s' already exists.", topic)
-            return
+            return None
         plan = self._plan(creation, topic)
         if isinstance(plan, str):
-            self._waiter.wait_for(topic, plan)
-            return
+            return plan
         log.info("Creating topic '%s'", topic)
         log.debug("Topic '%s' matched topic creation group: %s", topic, plan.group)
         if self._create(plan):
@@ -129,6 +145,7 @@ class TopicCreator:
             log.info("Created topic '%s' using creation group %s", plan, plan.group)
         else:
             log.info("Found existing topic '%s'", topic)
+        return None
 
     def _plan(self, creation: TopicCreation, topic: str) -> NewTopicPlan | str:
         """The plan of a topic by the rules and the hook; if it is not to be created, the reason, which is logged."""

@@ -18,11 +18,12 @@ from headrace.kafka.failures import UNREACHABLE, KafkaFailure, failure, kafka_er
 
 log = structlog.get_logger(__name__)
 
-_POLL_S = 0.5
+LOOK_S = 0.5
+"""Between two looks at a topic that is waited for."""
 _REQUEST_TIMEOUT_S = 5.0
 _WARN_EVERY_S = 60.0
 _NOT_YET = {"UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE"}
-_WITHOUT_SETTINGS = (
+WITHOUT_SETTINGS = (
     "the connector may not create it (topic.creation.enable of the worker, topic.creation.default.partitions and "
     ".replication.factor of the connector)"
 )
@@ -40,24 +41,33 @@ class TopicWaiter:
         self._settings, self._stopping, self._clock = producer, stopping, clock
         self._bootstrap = producer.get("bootstrap.servers", "<unknown>")
         self._producer: Producer | None = None
+        self._warned_at: dict[str, float] = {}  # of topics that are waited for
 
-    def wait_for(self, topic: str, why: str = _WITHOUT_SETTINGS) -> None:
-        """Return when the topic exists, or when only a write to it can show what is wrong (no permission, an illegal
-        name).
+    def wait_for(self, topic: str, why: str = WITHOUT_SETTINGS) -> None:
+        """Return when `exists` does.
 
-        why: the connector does not create it, for the warning. Warns once and then every minute. Raises RetriableError if
-        `stopping` is set before, ConfigError for bad settings.
+        Raises RetriableError if `stopping` is set before, ConfigError for bad settings.
         """
-        warned_at: float | None = None
-        while (problem := self._problem(topic, why)) is not None:
-            now = self._clock()
-            if warned_at is None or now - warned_at >= _WARN_EVERY_S:
-                log.warning("%s; waiting until topic '%s' exists", problem, topic)
-                warned_at = now
-            if self._stopping.wait(_POLL_S):
+        while not self.exists(topic, why):
+            if self._stopping.wait(LOOK_S):
                 raise RetriableError(f"The task was stopped before topic '{topic}' existed.")
-        if warned_at is not None:
-            log.info("Topic '%s' exists now.", topic)
+
+    def exists(self, topic: str, why: str = WITHOUT_SETTINGS) -> bool:
+        """Whether the topic exists, or only a write to it can show what is wrong (no permission, an illegal name).
+
+        why: the connector does not create it, for the warning, which comes once and then every minute. Raises ConfigError for
+        bad settings.
+        """
+        problem, warned_at = self._problem(topic, why), self._warned_at.get(topic)
+        if problem is None:
+            if self._warned_at.pop(topic, None) is not None:
+                log.info("Topic '%s' exists now.", topic)
+            return True
+        now = self._clock()
+        if warned_at is None or now - warned_at >= _WARN_EVERY_S:
+            log.warning("%s; waiting until topic '%s' exists", problem, topic)
+            self._warned_at[topic] = now
+        return False
 
     def _problem(self, topic: str, why: str) -> str | None:
         if self._producer is None:

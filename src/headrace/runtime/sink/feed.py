@@ -103,7 +103,7 @@ def feed_ports(ports: SinkPorts, target: KafkaTarget | None, counts: Mapping[str
     """
     if target is None:
         return FeedPorts(
-            ensure_topics=lambda _: None,
+            missing_topics=lambda _: set(),
             renew_topics=lambda _: set(),
             ensure_dead_letters=ports.ensure_dead_letters,
             is_active=ports.is_active,
@@ -111,15 +111,16 @@ def feed_ports(ports: SinkPorts, target: KafkaTarget | None, counts: Mapping[str
             look_up=_no_topic,
         )
 
-    def ensure(topics: Iterable[str]) -> None:
+    def missing(topics: Iterable[str]) -> set[str]:
         for topic in topics:
             if not target.ensure(topic, counts.get(topic, -1)):
                 raise RetriableError(
                     f"Topic '{topic}' does not exist in the target cluster. Create it, or set destination.topics.create=true."
                 )
+        return set()
 
     return FeedPorts(
-        ensure_topics=ensure,
+        missing_topics=missing,
         renew_topics=lambda topics: {topic for topic in topics if target.renew(topic, counts.get(topic, -1))},
         ensure_dead_letters=ports.ensure_dead_letters,
         is_active=ports.is_active,
