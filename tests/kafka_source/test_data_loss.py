@@ -195,20 +195,39 @@ def test_a_log_that_has_lost_its_end_on_the_broker_is_a_loss(
     topic = filled(source, topic_name("truncated"))
     one = mirror(topic)
     stopped_at(one, topic, 9)
-    source_broker.kill()
-    try:
-        (folder,) = source_broker.data.rglob(f"{topic}-0")
-        for file in folder.iterdir():
-            if file.name != "partition.metadata":  # which has the id of the topic
-                file.unlink()
-    finally:
-        source_broker.start()
+    emptied(source_broker, topic)
     one.put("resume")
     assert (
         f"{topic}-0: offsets 0 to 9, which were copied and are beyond the end of the log now (stored: offset 9; there now: no "
         "records, its next offset is 0"
     ) in one.trace()
     assert brief(one) == [("truncated", 0, 9, "fail", None)]
+
+
+def test_a_log_that_loses_its_end_while_it_is_read_is_a_loss_though_it_grows_again(
+    source_broker: Broker, source: Cluster, mirror: Make, topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("truncated"))
+    one = mirror(topic, {"source.data.loss": "continue"})
+    one.await_stored({f"{topic}:0": 9})
+    emptied(source_broker, topic)
+    new = values(20, first=1000)
+    source.produce(topic, new)
+    wait_until(lambda: one.destination.read(one.prefix + topic)[10:] == new, CONNECTOR_S, lambda: f"the rest; {one.status()}")
+    assert brief(one) == [("truncated", 0, 9, "continue", 0)]
+    one.await_stored({f"{topic}:0": 19})
+
+
+def emptied(broker: Broker, topic: str) -> None:
+    """Have a broker lose all records of a topic's one partition."""
+    broker.kill()
+    try:
+        (folder,) = broker.data.rglob(f"{topic}-0")
+        for file in folder.iterdir():
+            if file.name != "partition.metadata":  # which has the id of the topic
+                file.unlink()
+    finally:
+        broker.start()
 
 
 def test_records_that_vanish_before_a_batch_is_read_are_a_loss(

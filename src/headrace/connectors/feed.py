@@ -16,7 +16,7 @@ from headrace.record import RecordColumns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.spark.feeds import PartitionUpdate, Update
+    from headrace.spark.feeds import FeedFailure, PartitionUpdate, Update
 
 
 ReadBatch = Callable[["SparkSession", Mapping[Partition, tuple[int, int]]], "DataFrame"]
@@ -83,6 +83,9 @@ class FeedOwner(ABC):
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:  # noqa: B027 - most have nothing to do
         """Called with what was acknowledged since the last call. Must neither block for long nor raise."""
+
+    def feed_failed(self, feed_failure: FeedFailure) -> None:  # noqa: B027 - most have nothing to do
+        """Called with what has ended the feed, or its part in a lane. Must neither block for long nor raise."""
 
     def offsets_stored(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
         """Called when the offsets of everything before these are stored. Must neither block for long nor raise."""

@@ -231,6 +231,8 @@ class FeedRun:
             self._acknowledged[partition.topic, partition.partition] = partition.next
         if update.partitions:
             self._needs.task.acknowledged(update.partitions)
+        if update.failure is not None:
+            self._needs.task.feed_failed(update.failure)
         if update.failures:
             failed = [FailedRecord.parse(report) for report in update.failures]
             log_failed(failed, self._needs.tolerance, update.unnamed)

@@ -28,7 +28,7 @@ _RETRIABLE = re.compile(
     r"|BrokerNotAvailable|CoordinatorNotAvailable|KafkaStorage|NotEnoughReplicas|NotEnoughReplicasAfterAppend|OffsetOutOfRange"
     r"|ProducerFenced|InvalidProducerEpoch|InvalidPidMapping|UnknownProducerId|OutOfOrderSequence|ConcurrentTransactions|TransactionAborted|TransactionAbortable"
     r"|OperationNotAttempted|OffsetNotAvailable|UnknownLeaderEpoch|FencedLeaderEpoch|UnknownTopicId|RetriableException|NoOffsetForPartition)"
-    r"|org\.apache\.kafka\.clients\.consumer\.(OffsetOutOfRange|NoOffsetForPartition|RetriableCommitFailed)"
+    r"|org\.apache\.kafka\.clients\.consumer\.(OffsetOutOfRange|LogTruncation|NoOffsetForPartition|RetriableCommitFailed)"
     r"|org\.apache\.spark\.TaskKilledException: The batch was cancelled"
     r"|KafkaIllegalStateException|java\.util\.concurrent\.TimeoutException|KAFKA_DATA_LOSS|data may have been lost"
 )

@@ -37,11 +37,13 @@ from headrace.record import RecordColumns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.spark.feeds import PartitionUpdate
+    from headrace.spark.feeds import FeedFailure, PartitionUpdate
 
 log = structlog.get_logger(__name__)
 
 _TIMEOUT_S, _CHECK_S = 30.0, 5.0
+_READ = re.compile(r"topic=(\S+), partition=(\d+)")
+_DIVERGING = re.compile(r"[{ ]([^{ ]+)-(\d+)=OffsetAndMetadata\{offset=(\d+)")
 TOPIC_ID = "topicId"
 """The field of a source offset that has the id of its topic; MirrorMaker reads `offset` alone."""
 
@@ -71,6 +73,7 @@ class KafkaSourceTask(FeedTask):
         self._missing_topics: set[str] = set()  # as of the last check, or of `open`
         self._leaderless: set[Partition] = set()
         self._unavailable = False  # whether the last check could not reach the source cluster
+        self._diverging: dict[Partition, int] = {}  # where a log is another one than was read, since the last `open`
         self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagGroupCommitter.of(self._config, self._consumer)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -127,7 +130,8 @@ class KafkaSourceTask(FeedTask):
         if self._consumer.get("isolation.level") == "read_committed":
             readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
         stored_positions = self._stored_positions(stored)
-        logs = {p: PartitionLog(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
+        same = {p: max(earliest[p], min(latest[p], self._diverging.get(p, latest[p]))) for p in present}
+        logs = {p: PartitionLog(earliest[p], same[p], self._ids.get(p[0])) for p in present}
         losses = find(stored_positions, logs, cast("Policy", self._config.source_data_loss))
         self.check({loss.partition[0] for loss in losses})  # ids were read first: these may be offsets of recreated topics
         resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
@@ -143,6 +147,7 @@ class KafkaSourceTask(FeedTask):
         for p, offset in start.positions.items():
             if p not in stored_positions or p in resumed:
                 self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
+        self._diverging = {}
         return start, losses
 
     def _offsets(
@@ -248,6 +253,15 @@ class KafkaSourceTask(FeedTask):
         for update in partitions:
             partition = (update.topic, update.partition)
             self._measured[partition] = self._measured.get(partition, PartitionMetrics()).after(update)
+
+    def feed_failed(self, feed_failure: FeedFailure) -> None:
+        """Keep from which offset on a log is not the one that was read: it may be longer again when the task is reopened."""
+        if not feed_failure.java_class.endswith(".LogTruncationException"):
+            return
+        if read := _READ.fullmatch(feed_failure.place or ""):
+            self._diverging[read[1], int(read[2])] = 0
+        for topic, partition, offset in _DIVERGING.findall(feed_failure.message):
+            self._diverging[topic, int(partition)] = int(offset)
 
     def offsets_stored(self, ends: Mapping[Partition, int]) -> None:
         """Commit the positions to the group on the source cluster, if configured."""
