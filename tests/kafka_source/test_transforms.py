@@ -72,6 +72,20 @@ def test_topics_that_depend_on_the_record_are_made_in_time(
     one.await_topics(*made)
 
 
+def test_topics_of_the_records_of_several_partitions_are_made_one_after_the_other(
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str], events: list[MutableMapping[str, Any]]
+) -> None:
+    topic, count = topic_name("many"), 40
+    source.create(topic, partitions=2)
+    sent = [record(b"k", json.dumps({"to": f"{topic}-{n // 2}"}).encode(), partition=n % 2) for n in range(2 * count)]
+    source.produce(topic, sent)
+    sql = {"transforms": "sql", "transforms.sql.type": "headrace.transforms.Sql", "transforms.sql.topic": "value:to::string"}
+    one = mirror(topic, {**SCHEMALESS, **sql})
+    one.await_stored({f"{topic}:0": count - 1, f"{topic}:1": count - 1})
+    one.await_topics(*(f"{topic}-{n}" for n in range(count)))
+    assert [e for e in events if e["event"] == "task.retry" and e["connector"] == one.name] == []
+
+
 def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
     source: Cluster, destination: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str],
     events: list[MutableMapping[str, Any]],

@@ -206,7 +206,7 @@ class FeedRun:
         self._take(update)
         try:
             for topic in sorted(update.topics):
-                self._targets.add(handle, topic)
+                self._targets.add(handle, topic, update.at)
         except HeadraceError:
             self._settle(handle)
             raise

@@ -40,6 +40,7 @@ class FeedTargets:
         self.batch_bytes = batch_bytes
         self._requested_at: dict[str, list[float]] = {}  # times at which a known topic was requested again
         self._checked_at = time.monotonic()
+        self._known_at: dict[str, float] = {}  # when the lanes got a topic last
         self._missing: set[str] = set()  # topics that somebody else has to create
         self._look_at = math.inf
 
@@ -55,12 +56,16 @@ class FeedTargets:
         needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
         self.descriptions[letters.topic] = needs.ports.look_up(letters.topic)
 
-    def add(self, handle: Handle, topic: str) -> None:
+    def add(self, handle: Handle, topic: str, requested_at: float = math.inf) -> None:
         """Add or update a topic that the feed has requested: unknown, or with too few partitions.
+
+        requested_at: when, by time.monotonic; a request from before the lanes got the topic is answered by that.
 
         One that does not exist, and may not be created, is added by `add_created`. Raises HeadraceError, and SmallerBatchesError
         if the topic may refuse the lane's batches.
         """
+        if requested_at < self._known_at.get(topic, -math.inf):
+            return
         ports = self._needs.ports
         before = self.descriptions.get(topic)
         if before is None:
@@ -76,6 +81,7 @@ class FeedTargets:
         if description == before:
             self._back_off(topic, description)
         self._check_batch_size(description)
+        self._known_at[topic] = time.monotonic()
         handle.update_topic(self._target(topic))
 
     @property

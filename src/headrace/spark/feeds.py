@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -195,6 +197,8 @@ class Update:
     """Topics that have records of this feed since its last update."""
     transactions: Sequence[int]
     """The number of records of each committed transaction."""
+    at: float = math.inf
+    """When it came, by time.monotonic."""
 
 
 _CLIENTS = ("consumer", "producer", "letter_producer")
@@ -241,6 +245,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
         unnamed=news["unnamed"],
         written=frozenset(news["written"]),
         transactions=news["transactions"],
+        at=time.monotonic(),
     )  # fmt: skip
 
 

@@ -141,8 +141,7 @@ final class FeedPart {
         Target target = targets.get(topic);
         Integer partition = row.isNullAt(Chain.PARTITION) ? null : (Integer) row.getInt(Chain.PARTITION);
         if (target == null || (target.keepsPartition() && partition != null && partition >= target.partitions())) {
-            needs(topic);
-            lane.pause(slot, Slot.TOPIC);
+            slot.await(topic);
             return null;
         }
         ProducerRecord<byte[], byte[]> copy = Records.of(topic, target.keepsPartition() ? partition : null, row);
@@ -153,8 +152,7 @@ final class FeedPart {
         if (!spec.skipsRefused()) {
             fail(new Report.Failure("large", null, Records.place(slot, record.offset()), topic, size, null, null, true));
         } else if (target.isOld()) { // it may take larger records by now
-            needs(topic);
-            lane.pause(slot, Slot.TOPIC);
+            slot.await(topic);
         } else if (Refusals.skip(Refusals.tooLarge(size, target), slot, -1, record.offset(), topic)) {
             count(slot, record);
         }
@@ -204,8 +202,7 @@ final class FeedPart {
             lane.flow(this); // others have all of the producer's memory
         } else if (notSent instanceof org.apache.kafka.common.errors.TimeoutException && !apart) {
             targets.remove(copy.topic()); // no metadata: the topic may be gone
-            needs(copy.topic());
-            lane.pause(slot, Slot.TOPIC);
+            slot.await(copy.topic());
         } else if (!apart && transaction == null && !(notSent instanceof org.apache.kafka.common.errors.ApiException)) {
             throw new Lane.Broken(notSent); // the producer itself can write no more
         } else if (Refusals.skip(notSent, slot, -1, record.offset(), copy.topic())) {
@@ -343,7 +340,7 @@ final class FeedPart {
     /** A topic exists, or has another shape than it was known to have. */
     void knows(Target target) {
         targets.put(target.topic(), target);
-        slots.forEach(slot -> lane.resume(slot, Slot.TOPIC));
+        slots.stream().filter(slot -> target.topic().equals(slot.awaited)).forEach(slot -> lane.resume(slot, Slot.TOPIC));
     }
 
     /** From here on it takes this chain for records with these needs. */

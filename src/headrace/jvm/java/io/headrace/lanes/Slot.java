@@ -24,6 +24,7 @@ final class Slot {
     final UTF8String destination; // the name of the copy, before the chain
     final PluginAnswers answers = new PluginAnswers(); // the lane's thread alone
     int paused; // the lane's thread alone
+    String awaited; // the last topic that it has waited for; the lane's thread alone
     private String target; // the topic of the record before; the lane's thread alone
     private byte[] targetText = new byte[0]; // in UTF-8
     private long[] ends = new long[64]; // after each record in flight: a ring, from head (the oldest) to tail
@@ -125,6 +126,13 @@ final class Slot {
     /** Whether the record with this number is in flight, and not to be read again. */
     synchronized boolean awaits(long number) {
         return number >= head;
+    }
+
+    /** Its records wait until this topic is known. For the lane's thread. */
+    void await(String topic) {
+        awaited = topic;
+        part.needs(topic);
+        part.lane.pause(this, TOPIC);
     }
 
     /** The topic of a record, which is mostly that of the record before. For the lane's thread. */
