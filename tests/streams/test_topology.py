@@ -87,17 +87,18 @@ def test_defining_and_describing_need_no_broker_and_change_nothing():
     assert topology.describe() == topology.describe()
 
 
-def test_an_extractor_is_shown_as_it_shows_itself():
-    def by_key(key: Any, value: Any, context: Any) -> Any:
-        return key
+def by_key(key: Any, value: Any, context: Any) -> Any:
+    return key
 
+
+def test_an_extractor_is_shown_as_it_shows_itself():
     builder = StreamsBuilder()
     builder.stream("in").to(by_key)
     assert f"(extractor class: {by_key})" in builder.build().describe()
 
 
 def test_a_sink_whose_topic_a_function_chooses_is_no_parent_either():
-    topology = Topology().add_source("source", "in").add_sink("chosen", positive, "source")
+    topology = Topology().add_source("source", "in").add_sink("chosen", by_key, "source")
     with pytest.raises(TopologyError, match="Sink chosen cannot be used a parent"):
         topology.add_sink("lost", "out", "chosen")
 
