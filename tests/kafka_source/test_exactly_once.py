@@ -268,6 +268,17 @@ def test_transactions_are_measured(
     wait_until(lambda: sizes() == {"min": 7, "max": 7, "avg": 7}, CONNECTOR_S, lambda: f"its size is measured, not {sizes()}")
 
 
+def test_a_transaction_is_committed_before_the_broker_would_abort_it(
+    mirror: Callable[..., Mirror], source: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic)
+    source.produce(topic, [record(value=b"%d" % n) for n in range(7)])
+    hour = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "3600000"}
+    one = mirror(topic, {**hour, "producer.override.transaction.timeout.ms": "1000"})
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, lambda: f"all is committed; {one.status()}")
+
+
 def stored(cluster: Cluster, topic: str, key: bytes) -> bytes | None:
     """The last value of a key in a compacted topic."""
     return {r.key: r.value for r in cluster.read(topic)}.get(key)

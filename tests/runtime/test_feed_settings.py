@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.runtime.feed_settings import batch_limit, lane_producer
+from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, lane_producer
 
 
 @pytest.mark.parametrize(
@@ -15,3 +15,8 @@ def test_a_batch_for_each_partition_takes_no_more_than_half_of_the_producers_mem
 def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:
     assert lane_producer({}, None)["linger.ms"] == "0"
     assert lane_producer({"linger.ms": "5"}, None)["linger.ms"] == "5"
+
+
+def test_a_transaction_gathers_records_for_half_of_its_time_out_at_most() -> None:
+    assert (commit_interval_ms(None, {}), commit_interval_ms(200, {}), commit_interval_ms(60_000, {})) == (0, 200, 30_000)
+    assert commit_interval_ms(60_000, {"transaction.timeout.ms": "4000"}) == 2000

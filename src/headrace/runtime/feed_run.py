@@ -24,7 +24,7 @@ from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
-from headrace.runtime.feed_settings import batch_limit, lane_consumer, lane_producer
+from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, lane_consumer, lane_producer
 from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
@@ -155,7 +155,7 @@ class FeedRun:
             file=needs.file,
             letter_producer=letter_producer,
             transactions=exactly.fenced_id if exactly else None,
-            commit_ms=task.context.interval_ms or 0,
+            commit_ms=commit_interval_ms(task.context.interval_ms, producer),
         )
 
     def _follow(self, handle: Handle, data_plane: DataPlane) -> None:

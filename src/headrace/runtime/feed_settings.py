@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.config.client_options import client_value
 from headrace.runtime.plan import is_default_client_id
 from headrace.spark.kafka import ONE_REQUEST, with_api_timeout
 from headrace.spark.topic_writer import PRODUCER
@@ -65,3 +66,12 @@ def lane_producer(settings: Mapping[str, str], batch_bytes: int | None) -> dict[
         del chosen["client.id"]
     merged = {**_PRODUCER, **chosen}
     return merged if batch_bytes is None else {**merged, "batch.size": str(min(batch_bytes, int(merged["batch.size"])))}
+
+
+def commit_interval_ms(boundary_ms: int | None, producer: Mapping[str, str]) -> int:
+    """How long a transaction of a lane gathers records, 0: no longer than there are records to read.
+
+    boundary_ms: that of `transaction.boundary=interval`; no more than half of the `transaction.timeout.ms` of these producer
+    settings, after which brokers abort a transaction: its records would be read again and again.
+    """
+    return min(boundary_ms, client_value("producer", producer, "transaction.timeout.ms") // 2) if boundary_ms else 0

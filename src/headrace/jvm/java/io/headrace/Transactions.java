@@ -174,12 +174,23 @@ public final class Transactions {
     }
 
     /** No public method returns it; the version of kafka-clients is pinned in ivy.xml. */
+    /** Throw what has made an open transaction impossible to commit: the producer sends none of its records any more. */
+    public static void requireUsable(Producer<byte[], byte[]> producer) throws Exception {
+        if ((Boolean) ask(producer, "hasError")) {
+            throw (RuntimeException) ask(producer, "lastError");
+        }
+    }
+
     private static ProducerIdAndEpoch known(Producer<byte[], byte[]> producer) throws Exception {
+        return (ProducerIdAndEpoch) ask(producer, "producerIdAndEpoch");
+    }
+
+    private static Object ask(Producer<byte[], byte[]> producer, String name) throws Exception {
         Field field = KafkaProducer.class.getDeclaredField("transactionManager");
         field.setAccessible(true);
         Object manager = field.get(producer);
-        Method method = manager.getClass().getDeclaredMethod("producerIdAndEpoch", new Class[0]);
+        Method method = manager.getClass().getDeclaredMethod(name, new Class[0]);
         method.setAccessible(true);
-        return (ProducerIdAndEpoch) method.invoke(manager, new Object[0]);
+        return method.invoke(manager, new Object[0]);
     }
 }

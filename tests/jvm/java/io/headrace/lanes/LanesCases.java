@@ -71,6 +71,13 @@ final class LanesCases {
         }
     }
 
+    static void aFeedWithOneProducerIsInOneLaneThoughAnotherReadsSomeOfItsPartitions() {
+        Placement placement = new Placement(1);
+        Partition[] both = {new Partition(Given.TOPIC, 0, 0, "", null), new Partition(Given.TOPIC, 1, 0, "", null)};
+        placement.place(1, Given.FILES, List.of(both[0]), 1);
+        equal(placement.place(2, Given.FILES, List.of(both), 1).size(), 1);
+    }
+
     static void linesOfAFileAreThereThoughTheNextFileCannotBeRead() throws Exception {
         Path directory = Files.createTempDirectory("lines");
         TopicPartition file = new TopicPartition(Files.writeString(directory.resolve("in.txt"), "one\ntwo\n").toString(), 0);

@@ -51,19 +51,24 @@ final class Placement {
             order.add(i);
         }
         order.sort(Comparator.comparingInt(this::load));
-        int width = Math.max(1, Math.min(Math.min(mostTasks, tasks), partitions.size()));
-        for (int i = 0; i < partitions.size(); i++) {
-            Partition partition = partitions.get(i);
-            LaneInfo lane = lane(order.get(i % width), settings, partition.source());
-            lane.partitions.put(partition.source(), feed);
-            placed.computeIfAbsent(lane, made -> new ArrayList<>()).add(partition);
+        int width = Math.min(Math.min(mostTasks, tasks), partitions.size());
+        for (int first = 0; first < width; first++) {
+            List<Partition> together = new ArrayList<>();
+            for (int i = first; i < partitions.size(); i += width) {
+                together.add(partitions.get(i));
+            }
+            LaneInfo lane = lane(order.get(first), settings, together);
+            together.forEach(partition -> lane.partitions.put(partition.source(), feed));
+            placed.put(lane, together);
         }
         return placed;
     }
 
-    private LaneInfo lane(int task, FeedSpec.Settings settings, TopicPartition source) {
+    /** One that reads none of these partitions: a feed with transactions has one producer, and must not be in two. */
+    private LaneInfo lane(int task, FeedSpec.Settings settings, List<Partition> together) {
         for (LaneInfo lane : lanes.values()) {
-            if (lane.task == task && lane.settings.equals(settings) && !lane.partitions.containsKey(source)) {
+            if (lane.task == task && lane.settings.equals(settings)
+                && together.stream().noneMatch(partition -> lane.partitions.containsKey(partition.source()))) {
                 return lane;
             }
         }

@@ -141,7 +141,7 @@ final class Transaction {
                     if (!open) {
                         producer.beginTransaction();
                     }
-                    producer.flush(); // offsets come last: a transaction that stays open must not hold up those who read them
+                    awaitRecords();
                     ends.forEach(this::store);
                     patiently(() -> {
                         producer.commitTransaction();
@@ -154,6 +154,17 @@ final class Transaction {
                 end(true); // also if it had failed before
             }
         });
+    }
+
+    /**
+     * Wait for the acknowledgements: offsets come last, as a transaction that stays open must not hold up those who read them. Not by
+     * {@code flush}, which never returns once the transaction has failed.
+     */
+    private void awaitRecords() throws Exception {
+        while (part.counters.waiting.get() > 0 && !ending.get()) {
+            Transactions.requireUsable(producer);
+            Thread.sleep(1);
+        }
     }
 
     private void store(Slot slot, long end) {
