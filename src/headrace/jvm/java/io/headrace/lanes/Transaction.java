@@ -161,7 +161,10 @@ final class Transaction {
      * {@code flush}, which never returns once the transaction has failed.
      */
     private void awaitRecords() throws Exception {
-        while (part.counters.waiting.get() > 0 && !ending.get()) {
+        while (part.counters.waiting.get() > 0) {
+            if (ending.get()) {
+                throw new IllegalStateException("The transaction is given up");
+            }
             Transactions.requireUsable(producer);
             Thread.sleep(1);
         }
