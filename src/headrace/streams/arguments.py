@@ -43,9 +43,9 @@ def check_fields(value: Any) -> None:
         if not isinstance(content, kinds):
             expected = " or ".join(_NAMES.get(kind, f"a {kind.__name__}") for kind in kinds if kind is not NoneType)
             raise ArgumentError(f"`{name}` is {content!r}, but should be {expected}.")
-    for name, counts in _counts(type(value)).items():
+    for name, kind in _functions(type(value)).items():
         if callable(content := getattr(value, name)):
-            check_function(content, name, counts)
+            check_function(content, name, kind)
 
 
 @cache
@@ -57,15 +57,11 @@ def _types(owner: type) -> dict[str, tuple[type, ...]]:
 
 
 @cache
-def _counts(owner: type) -> dict[str, tuple[int, ...]]:
-    """The numbers of arguments of each field that is a function with these (`headrace.streams.functions`)."""
+def _functions(owner: type) -> dict[str, Any]:
+    """The fields that are functions with a number of arguments, with their kinds (`headrace.streams.functions`)."""
     hints = get_type_hints(owner, include_extras=True)
-    counts: dict[str, tuple[int, ...]] = {}
-    for field in fields(owner):
-        for kind in (hints[field.name], *get_args(hints[field.name])):
-            if get_origin(kind) is Annotated:
-                (counts[field.name],) = kind.__metadata__
-    return counts
+    kinds = ((field.name, kind) for field in fields(owner) for kind in (hints[field.name], *get_args(hints[field.name])))
+    return {name: kind for name, kind in kinds if get_origin(kind) is Annotated}
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

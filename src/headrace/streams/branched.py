@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from headrace.streams.flow import StreamFlow
-from headrace.streams.functions import Function, check_function
+from headrace.streams.functions import Function, KeyValueFunction, check_function
 from headrace.streams.graph import Operator
 from headrace.streams.operations import Branch, PassThrough
 from headrace.streams.options import Branched, take
@@ -30,7 +30,7 @@ class BranchedKStream(Generic[Stream]):
     def branch(self, predicate: Function, *options: Branched, **keywords: Branched) -> BranchedKStream[Stream]:
         """Records that went to no earlier branch, and for which the predicate of key and value is true."""
         (branched,) = take(options, keywords, Branched)
-        check_function(predicate, "predicate", (2,))
+        check_function(predicate, "predicate", KeyValueFunction)
         child = self._child(branched, len(self._split.predicates) + 1)
         self._split = replace(self._split, predicates=(*self._split.predicates, (predicate, child)))
         self._node.operation = self._split

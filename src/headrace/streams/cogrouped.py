@@ -8,7 +8,7 @@ from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.aggregation import Grouping, grace_ms, single_store, windowed_serde, windowed_store
 from headrace.streams.flow import StreamFlow, TableFlow, copartitioned, repartition
-from headrace.streams.functions import Function, check_function
+from headrace.streams.functions import Aggregator, Function, check_function
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, MaterializedInternal, materialized_internal
 from headrace.streams.operations import CogroupMerge, Fold, StreamAggregate
@@ -33,7 +33,7 @@ class CogroupedKStream:
 
     def cogroup(self, grouped_stream: KGroupedStream, aggregator: Function) -> CogroupedKStream:
         """Add a group; its aggregator takes key, value and aggregate. Raises ArgumentError for what is no function."""
-        check_function(aggregator, "aggregator", (3,))
+        check_function(aggregator, "aggregator", Aggregator)
         self._groups[grouped_stream.grouping] = aggregator
         return self
 

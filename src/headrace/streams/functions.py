@@ -27,13 +27,17 @@ TopicNameExtractor = Annotated[Function, (3,)]
 """Takes key, value, and the context of the record."""
 
 
-def check_function(function: object, what: str, counts: tuple[int, ...]) -> None:
-    """Raise ArgumentError for what cannot be called. what: the parameter's name; counts: with how many arguments it may be."""
+def check_function(function: object, what: str, kind: Any) -> None:
+    """Raise ArgumentError for what cannot be called as a kind of function is.
+
+    what: the parameter's name; kind: one of those above with numbers of arguments.
+    """
+    (counts,) = kind.__metadata__
     if not callable(function):
         raise ArgumentError(f"`{what}` is {function!r}, but should be a function or a class.")
     if not any(_takes(function, count) for count in counts):
         name, numbers = getattr(function, "__qualname__", repr(function)), " or ".join(map(str, counts))
-        raise ArgumentError(f"`{what}` is called with {numbers} argument{'s' * (counts != (1,))}, which {name} does not take.")
+        raise ArgumentError(f"`{what}` is called with {numbers} arguments, which {name} does not take.")
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

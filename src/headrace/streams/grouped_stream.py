@@ -9,7 +9,7 @@ from headrace.streams import cogrouped, table
 from headrace.streams.aggregation import Grouping, aggregate
 from headrace.streams.arguments import choice
 from headrace.streams.flow import StreamFlow
-from headrace.streams.functions import Function, check_function
+from headrace.streams.functions import Aggregator, Function, check_function
 from headrace.streams.materialized import Materialized
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Fold, Reduce
 from headrace.streams.options import Grouped, Named, take
@@ -102,7 +102,7 @@ class SessionWindowedKStream(_WindowedStream[SessionWindows]):
         self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
     ) -> table.KTable:
         """One value per session, starting with the initializer's; the merger merges the values of two sessions."""
-        check_function(session_merger, "session_merger", (3,))
+        check_function(session_merger, "session_merger", Aggregator)
         return self._aggregate(Fold(initializer, aggregator, session_merger), options, keywords)
 
     def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:

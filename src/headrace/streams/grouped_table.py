@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headrace.streams import table
 from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow, TableFlow
-from headrace.streams.functions import Function, check_function
+from headrace.streams.functions import Aggregator, Function, Reducer, check_function
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, materialized_internal
 from headrace.streams.operations import Aggregation, Count, Fold, Reduce, TableAggregate
@@ -32,14 +32,14 @@ class KGroupedTable:
 
     def reduce(self, adder: Function, subtractor: Function, *options: Options, **keywords: Options) -> table.KTable:
         """One value per new key, reduced two at a time."""
-        check_function(subtractor, "subtractor", (2,))
+        check_function(subtractor, "subtractor", Reducer)
         return self._aggregate(Reduce(adder, subtractor), take(options, keywords, Named, Materialized))
 
     def aggregate(
         self, initializer: Function, adder: Function, subtractor: Function, *options: Options, **keywords: Options
     ) -> table.KTable:
         """One value per new key, beginning with the initializer's."""
-        check_function(subtractor, "subtractor", (3,))
+        check_function(subtractor, "subtractor", Aggregator)
         fold = Fold(initializer, adder, subtractor=subtractor)
         return self._aggregate(fold, take(options, keywords, Named, Materialized))
 

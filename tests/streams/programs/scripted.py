@@ -66,9 +66,7 @@ def _text(found: Any) -> str:
             return f"{found.value}@{found.timestamp}{_headers(found.headers)}"
         case AggregationWithHeaders():
             return f"{found.aggregation}{_headers(found.headers)}"
-        case ValueAndTimestamp():
-            return f"{found.value}@{found.timestamp}"
-        case VersionedRecord():
+        case ValueAndTimestamp() | VersionedRecord():
             return f"{found.value}@{found.timestamp}"
         case _:
             rows = (("/".join(map(str, key)) if isinstance(key, tuple) else key, value) for key, value in found)
