@@ -13,11 +13,12 @@ from headrace.jvm.java import find_java
 
 SOURCES = Path(__file__).with_name("java")
 CASES = [
-    "io.headrace.PolledRecordsCases", "io.headrace.connect.ChainCallsCases", "io.headrace.connect.ContextLoaderCases",
-    "io.headrace.connect.DefinitionsCases", "io.headrace.connect.OffsetsToStoreCases", "io.headrace.connect.PrintedCases",
-    "io.headrace.connect.SecretsInterceptorCases", "io.headrace.connect.SourceTaskHostCases",
-    "io.headrace.connect.StoredOffsetsCases", "io.headrace.connect.TimestampCases", "io.headrace.hosts.MailboxCases",
-    "io.headrace.hosts.PluginLinesCases", "io.headrace.hosts.PluginThreadsCases", "io.headrace.lanes.LanesCases",
+    "io.headrace.JsonScanCases", "io.headrace.PolledRecordsCases", "io.headrace.connect.ChainCallsCases",
+    "io.headrace.connect.ContextLoaderCases", "io.headrace.connect.DefinitionsCases", "io.headrace.connect.OffsetsToStoreCases",
+    "io.headrace.connect.PrintedCases", "io.headrace.connect.SecretsInterceptorCases",
+    "io.headrace.connect.SourceTaskHostCases", "io.headrace.connect.StoredOffsetsCases", "io.headrace.connect.TimestampCases",
+    "io.headrace.hosts.MailboxCases", "io.headrace.hosts.PluginLinesCases", "io.headrace.hosts.PluginThreadsCases",
+    "io.headrace.lanes.LanesCases",
 ]  # fmt: skip
 
 

@@ -5,7 +5,9 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -46,7 +48,7 @@ public final class JsonRead {
     };
     private static final double EXACT = 9007199254740992.0; // up to here a double has all integers
     private static final int SURE_LENGTH = 16; // of a number whose text is no longer, a double has all digits
-    private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
+    static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
 
     private JsonRead() {
     }
@@ -80,26 +82,40 @@ public final class JsonRead {
      *  "e": exact; "z": zeros keep their sign, as where the text is a form of Connect data */
     public static InternalRow read(byte[] json, UTF8String names, UTF8String mode) {
         Wanted wanted = wanted(names);
+        byte[] text = Utf8.utf8(json);
+        Object[] row = scanned(text, wanted, mode);
+        return new GenericInternalRow(row == null ? parsed(text, wanted, mode) : row);
+    }
+
+    /** The row of a text in UTF-8 that can be read without a parser; null: it cannot. */
+    static Object[] scanned(byte[] text, Wanted wanted, UTF8String mode) {
+        Object[] row = row(wanted);
+        boolean read = new JsonScan(text, wanted.names, row, has(mode, 't'), has(mode, 'f'), has(mode, 'z')).read(has(mode, 'e'));
+        return read ? row : null;
+    }
+
+    /** The row of a text in UTF-8. */
+    static Object[] parsed(byte[] text, Wanted wanted, UTF8String mode) {
         Object[] row = row(wanted);
         try {
-            new Reading(Utf8.utf8(json), wanted, row, mode).run();
+            new Reading(text, wanted, row, mode).run();
         } catch (IOException e) {
             if (LeadingZeros.stopped(e)) {
-                return readWithoutZeros(json, wanted, mode);
+                return withoutZeros(text, wanted, mode);
             }
             row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
         }
-        return new GenericInternalRow(row);
+        return row;
     }
 
-    private static InternalRow readWithoutZeros(byte[] json, Wanted wanted, UTF8String mode) {
+    private static Object[] withoutZeros(byte[] text, Wanted wanted, UTF8String mode) {
         Object[] row = row(wanted);
         try {
-            new Reading(LeadingZeros.removed(Utf8.utf8(json)), wanted, row, mode).run();
+            new Reading(LeadingZeros.removed(text), wanted, row, mode).run();
         } catch (IOException e) {
             row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
         }
-        return new GenericInternalRow(row);
+        return row;
     }
 
     private static Object[] row(Wanted wanted) {
@@ -111,21 +127,37 @@ public final class JsonRead {
         return row;
     }
 
-    private static void clear(Object[] row, int at) {
+    static void clear(Object[] row, int at) {
         row[at] = NOTHING;
         row[at + 1] = NO_INTEGER;
         row[at + 2] = NO_NUMBER;
         row[at + 3] = null;
     }
 
-    private static Wanted wanted(UTF8String names) {
+    private static boolean has(UTF8String mode, char letter) {
+        for (int i = 0; i < mode.numBytes(); i++) {
+            if (mode.getByte(i) == letter) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether the float nearest to a number may be another than that nearest to its double, which lies between two. */
+    static boolean roundsTwice(double number) {
+        return (Double.doubleToRawLongBits(number) & 0x1fffffffL) == 0x10000000L
+            || number != 0.0 && Math.abs(number) < 1.17549435E-38;
+    }
+
+    static Wanted wanted(UTF8String names) {
         return (Wanted) WANTED.get(names);
     }
 
     /** The members that are asked for, by name. */
-    private static final class Wanted {
+    static final class Wanted {
         final HashMap index = new HashMap();
         final int count;
+        final byte[][] names;
 
         Wanted(String names) {
             int n = 0;
@@ -138,6 +170,11 @@ public final class JsonRead {
                 from = to;
             }
             count = n;
+            this.names = new byte[count][];
+            for (Iterator each = index.keySet().iterator(); each.hasNext();) {
+                String name = (String) each.next();
+                this.names[((Integer) index.get(name)).intValue()] = name.getBytes(StandardCharsets.UTF_8);
+            }
         }
     }
 
@@ -161,15 +198,6 @@ public final class JsonRead {
             this.exact = has(mode, 'e');
             this.signed = has(mode, 'z');
             this.parser = FACTORY.createParser(source);
-        }
-
-        private static boolean has(UTF8String mode, char letter) {
-            for (int i = 0; i < mode.numBytes(); i++) {
-                if (mode.getByte(i) == letter) {
-                    return true;
-                }
-            }
-            return false;
         }
 
         void run() throws IOException {
@@ -257,12 +285,6 @@ public final class JsonRead {
                 row[at + 3] = UTF8String.fromString(digits.toString());
             }
             row[at] = Byte.valueOf(kind);
-        }
-
-        /** Whether the float nearest to a number may be another than that nearest to its double, which lies between two. */
-        private static boolean roundsTwice(double number) {
-            return (Double.doubleToRawLongBits(number) & 0x1fffffffL) == 0x10000000L
-                || number != 0.0 && Math.abs(number) < 1.17549435E-38;
         }
 
         /** The low 64 bits of the integral part, which are zeros where the power of ten is a multiple of that of two. */

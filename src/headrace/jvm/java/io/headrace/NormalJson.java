@@ -112,16 +112,15 @@ final class NormalJson {
         }
     }
 
-    private static int string(byte[] json, int from) {
+    /** The place after a string without escapes, or -1 if it is none, or has some. */
+    static int string(byte[] json, int from) {
         if (json[from] != '"') {
             return -1;
         }
         int at = from + 1;
         while (at < json.length && json[at] != '"') {
-            if (json[at] >= 0 && (json[at] < ' ' || json[at] == '\\')) {
-                return -1;
-            }
-            int length = json[at] >= 0 ? 1 : character(json, at);
+            byte first = json[at];
+            int length = first < ' ' ? (first < 0 ? character(json, at) : 0) : first == '\\' ? 0 : 1;
             if (length == 0) {
                 return -1;
             }
@@ -131,7 +130,7 @@ final class NormalJson {
     }
 
     /** The bytes of a character beyond ASCII; 0 if they are not one in UTF-8. */
-    private static int character(byte[] json, int at) {
+    static int character(byte[] json, int at) {
         int first = json[at] & 0xff;
         int length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
         if (length == 0 || at + length > json.length) {
@@ -185,7 +184,8 @@ final class NormalJson {
         return at < json.length && (json[at] >= '0' && json[at] <= '9' || "+-.eE".indexOf(json[at]) >= 0);
     }
 
-    private static int word(byte[] json, int at, String word) {
+    /** The place after a word, or -1 if it does not stand there. */
+    static int word(byte[] json, int at, String word) {
         for (int i = 0; i < word.length(); i++) {
             if (at + i >= json.length || json[at + i] != word.charAt(i)) {
                 return -1;
