@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -98,20 +100,27 @@ def _source(plan: Plan, partitions: int) -> mirror.Source:
     return mirror.Source(f"parts-{partitions}", 100, plan.records, partitions=partitions)
 
 
+@contextmanager
+def _prepared(plan: Plan, console: Console) -> Iterator[Scale]:
+    """Brokers of their own for each side: thousands of partitions that one side has copied make them slower for the other."""
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
+        sources = tuple(_source(plan, number) for number in sorted({*plan.partitions, SHARED}))
+        bench = mirror.Bench(source, destination, mirror.Plan((), sources, (), plan.timeout_s), Path(scratch), console)
+        bench.fill_source()
+        yield Scale(bench, plan)
+
+
 def run(options: Options, console: Console) -> None:
     """Measure, print the table, and write results/scale.json unless the run is quick or one-sided."""
     plan = QUICK if options.quick else FULL
     ours, peer = dict[str, float](), dict[str, float]()
     before = CpuTime.now()
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
-        sources = tuple(_source(plan, number) for number in sorted({*plan.partitions, SHARED}))
-        bench = mirror.Bench(source, destination, mirror.Plan((), sources, (), plan.timeout_s), Path(scratch), console)
-        bench.fill_source()
-        scale = Scale(bench, plan)
-        if options.only != "ours":
-            peer |= scale.by_partitions(MirrorMaker)
-        if options.only != "peer":
-            ours |= scale.by_partitions(Headrace)
+    if options.only != "ours":
+        with _prepared(plan, console) as scale:
+            peer = scale.by_partitions(MirrorMaker)
+    if options.only != "peer":
+        with _prepared(plan, console) as scale:
+            ours = scale.by_partitions(Headrace)
             for executors in plan.executors:
                 ours |= scale.by_executors(executors)
     foreign = foreign_share(before)

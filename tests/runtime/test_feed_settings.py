@@ -1,15 +1,20 @@
 import pytest
 
 from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, lane_producer
+from headrace.spark.topic_writer import PRODUCER
 
 
 @pytest.mark.parametrize(
     ("partitions", "limit"), [(0, 32 << 20), (1, 32 << 20), (256, 256 << 10), (1000, 64 << 10), (1024, 64 << 10)]
 )
 def test_a_batch_for_each_partition_takes_no_more_than_half_of_the_producers_memory(partitions: int, limit: int) -> None:
-    assert batch_limit(partitions, 2) == limit
+    assert batch_limit(PRODUCER, partitions, 2) == batch_limit({}, partitions, 2) == limit
     memory = int(lane_producer({}, limit)["buffer.memory"])
     assert partitions / 2 * limit <= memory / 2
+
+
+def test_a_size_of_batches_that_the_user_sets_is_left_alone() -> None:
+    assert batch_limit({**PRODUCER, "batch.size": "327680"}, 1000, 2) is None
 
 
 def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:

@@ -82,7 +82,7 @@ class FeedRun:
         """
         data_plane = plane.data_plane(spark)
         lanes = 1 if self._needs.exactly is not None else data_plane.tasks
-        self._targets.limit_batches(batch_limit(len(self._acknowledged), lanes))
+        self._targets.limit_batches(batch_limit(self._needs.producer, len(self._acknowledged), lanes))
         while True:
             feed = self._feed()
             self._handle, self._ended = data_plane.add(feed, plan), False

@@ -47,12 +47,15 @@ def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
     return {**_CONSUMER, **with_api_timeout(chosen), **_OWN}
 
 
-def batch_limit(partitions: int, lanes: int) -> int:
-    """The largest `batch.size` in bytes of a feed with so many partitions, spread over so many lanes.
+def batch_limit(producer: Mapping[str, str], partitions: int, lanes: int) -> int | None:
+    """The largest `batch.size` in bytes of a feed with so many partitions, spread over so many lanes; None: the user has set one.
 
     A producer takes a whole batch of `buffer.memory` for each partition that it has records for. A feed whose topics accept no
-    records keeps them, and leaves half of the memory to the lane's other feeds. A power of two: few settings make few lanes.
+    records keeps them, and leaves half of the memory to the lane's other feeds. A power of two: few settings make few lanes. Only
+    feeds with the same setting share a lane with one whose user has set it.
     """
+    if producer.get("batch.size", PRODUCER["batch.size"]) != PRODUCER["batch.size"]:
+        return None
     return 1 << ((_BUFFER_BYTES // 2 // max(1, -(-partitions // lanes))).bit_length() - 1)
 
 

@@ -130,9 +130,10 @@ class FeedTargets:
                 "or has no known leader."
             )
 
-    def limit_batches(self, limit: int) -> None:
-        """Let batches have at most so many bytes."""
-        self.batch_bytes = min(limit, self.batch_bytes or limit)
+    def limit_batches(self, limit: int | None) -> None:
+        """Let batches have at most so many bytes; None: no limit."""
+        if limit is not None:
+            self.batch_bytes = min(limit, self.batch_bytes or limit)
 
     def _check_batch_size(self, description: DestinationTopic) -> None:
         """Raise SmallerBatchesError if the topic may refuse the lane's batches, which are then split endlessly (KAFKA-8350)."""
