@@ -86,6 +86,19 @@ def test_counts_and_latencies_of_each_partition_are_measured_as_mirror_maker_doe
         assert low <= found[ages] <= high
 
 
+def test_counts_go_on_with_the_next_feed_of_a_task(source: Cluster, destination: Cluster, mirror: Make, topic_name: Name) -> None:
+    topic = topic_name("again")
+    first, small = f"{topic}-first", f"{topic}-small"
+    source.create(topic)
+    destination.create(first)
+    destination.create(small, configs={"max.message.bytes": "2000"})  # for which the first feed's batches are too large
+    source.produce(topic, [record(None, b'{"to":"%s"}' % to.encode()) for to in [first] * 10 + [small] * 200])
+    sql = {"transforms": "sql", "transforms.sql.type": "headrace.transforms.Sql", "transforms.sql.topic": "value:to::string"}
+    one = mirror(topic, {**SCHEMALESS, **sql})
+    one.await_stored({f"{topic}:0": 209})
+    assert of_partition(one.worker, one.name, f"{topic}-0")["record_count"] == 210
+
+
 def test_a_transform_in_python_shows_metrics_of_its_own(source: Cluster, mirror: Make, topic_name: Name) -> None:
     topic = topic_name("seen")
     source.create(topic)

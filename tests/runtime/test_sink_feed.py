@@ -32,6 +32,14 @@ def test_a_topic_is_active_by_what_has_been_read_since_the_last_update() -> None
     )] == [{"a", "b"}, {"b"}, set(), set(), {"a"}]  # fmt: skip
 
 
+def test_a_topic_is_active_by_the_first_record_of_the_next_feed() -> None:
+    task, unused = FileStreamSinkTask(TaskContext("c", 0)), cast("Any", None)
+    feed = SinkFeed(task, plan({"topics": "a"}), unused, unused, StartPositions({}))
+    feed.active_topics(update(a=5))
+    feed.feed_begins()
+    assert set(feed.active_topics(update(a=1))) == {"a"}
+
+
 @pytest.mark.parametrize(("step", "active"), [("transform:x", {"a"}), ("output.value", {"a"}), ("input.value", set())])
 def test_the_topic_of_a_record_that_fails_the_task_is_active_if_the_converters_have_read_it(step: str, active: set[str]) -> None:
     task, unused = FileStreamSinkTask(TaskContext("c", 0)), cast("Any", None)

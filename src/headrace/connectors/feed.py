@@ -81,6 +81,9 @@ class FeedOwner(ABC):
         """The topics that are active by what has come (KIP-558): those that were written to."""
         return update.written
 
+    def feed_begins(self) -> None:  # noqa: B027 - most have nothing to do
+        """Called before each feed of the task: the totals of its `PartitionUpdate`s begin at 0."""
+
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:  # noqa: B027 - most have nothing to do
         """Called with what was acknowledged since the last call. Must neither block for long nor raise."""
 

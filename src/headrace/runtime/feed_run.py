@@ -139,6 +139,7 @@ class FeedRun:
         if exactly is not None:  # a task may keep what it is asked for
             stores = exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions))
         self._counts, self._partition_bytes = feeds.FeedCounts(), {}
+        task.feed_begins()
         return Feed(
             name=needs.name,
             consumer=source.consumer if source.files else lane_consumer(source.consumer),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.connectors.base import Measured
 from headrace.spark.feeds import Ages, PartitionUpdate
@@ -26,16 +26,19 @@ class PartitionMetrics:
     latency: Mapping[str, float] | None = None
     """Ages of records when their copies were acknowledged."""
     counted: PartitionUpdate | None = None
-    """The previous update; its totals restart with each feed."""
+    """The previous update of the same feed."""
 
     def after(self, update: PartitionUpdate) -> PartitionMetrics:
         """With what has come since the update before."""
         before = self.counted
-        again = before is None or update.records < before.records
-        records = update.records - (0 if again or before is None else before.records)
-        size = update.bytes - (0 if again or before is None else before.bytes)
+        records = update.records - (before.records if before else 0)
+        size = update.bytes - (before.bytes if before else 0)
         age, latency = _in_words(update.age) or self.age, _in_words(update.latency) or self.latency
         return PartitionMetrics(self.records + records, self.bytes + size, age, latency, update)
+
+    def before_next_feed(self) -> PartitionMetrics:
+        """The same; the totals of the next update begin at 0."""
+        return replace(self, counted=None)
 
     def measures(self, named: tuple[str, str], labels: Mapping[str, str]) -> Iterator[Measured]:
         """Under MirrorMaker's names; named: OF_TASK, OF_MIRROR or OF_PLUGIN."""

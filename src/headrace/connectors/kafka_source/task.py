@@ -248,6 +248,10 @@ class KafkaSourceTask(FeedTask):
             if self._ids.get(topic, topic_id) != topic_id:
                 raise RetriableError(f"Topic {topic} of the source cluster was deleted and created again while it was read.")
 
+    def feed_begins(self) -> None:
+        """Add what the next feed copies to the counts so far."""
+        self._measured = {partition: measured.before_next_feed() for partition, measured in self._measured.items()}
+
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied."""
         for update in partitions:

@@ -66,6 +66,10 @@ class SinkFeed(FeedOwner):
         self._checked_at = time.monotonic()
         return self._partitions.changed(self._share)
 
+    def feed_begins(self) -> None:
+        """Count its records from 0 again."""
+        self._records = {}
+
     def active_topics(self, update: Update) -> Collection[str]:
         """The topics that were read since the last update: they are active whether or not the records were written (KIP-558).
 
