@@ -7,11 +7,13 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from headrace.embedded import Broker
 from headrace.errors import RetriableError
-from tests.clusters import Cluster
+from headrace.spark.plane import cores, running_planes
+from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
 from tests.sending import Sender
@@ -98,6 +100,49 @@ def test_nothing_is_lost_while_brokers_are_killed_and_the_network_is_cut(
     print(f"sent {sum(sender.counts)}, delivered twice {plain.destination.size(plain.prefix + topic) - sum(sender.counts)}")
     for one in mirrors:
         one.await_states("RUNNING", "RUNNING")
+
+
+def test_clients_that_take_for_ever_to_be_made_hold_up_no_other_feed(
+    source: Cluster, mirror: Make, topic_name: Name, tmp_path: Path
+) -> None:
+    topic, keys = topic_name("held"), tmp_path / "keys.pem"
+    source.create(topic)
+    source.produce(topic, [record()])
+    others = [mirror(topic) for _ in range(cores())]  # one in each Spark task
+    for other in others:
+        other.await_stored({f"{topic}:0": 0})
+    os.mkfifo(keys)  # whoever reads it waits for one who writes
+    secured = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": str(keys)}
+    before = feeds()
+    try:
+        for number in range(cores()):
+            own = {**secured, "client.id": f"{topic}-{number}"}  # and so lanes
+            mirror(topic, {f"connector.consumer.{name}": value for name, value in own.items()})
+        wait_until(lambda: feeds() == before + cores(), CONNECTOR_S, lambda: f"{before + cores()} feeds, not {feeds()}")
+        source.produce(topic, [record()])
+        for other in others:
+            other.await_stored({f"{topic}:0": 1})
+        mirror(topic).await_stored({f"{topic}:0": 1})
+    finally:
+        os.close(os.open(keys, os.O_RDWR))
+
+
+def test_a_class_of_a_client_that_cannot_be_loaded_fails_its_feed_alone(source: Cluster, mirror: Make, topic_name: Name) -> None:
+    topic = topic_name("unloaded")
+    source.create(topic)
+    source.produce(topic, [record()])
+    other = mirror(topic)
+    other.await_stored({f"{topic}:0": 0})
+    one = mirror(topic, {"connector.consumer.sasl.login.class": "io.netty.channel.kqueue.Native"})  # an Error, on Linux
+    assert "Records could not be copied: " in one.trace()
+    source.produce(topic, [record()])
+    other.await_stored({f"{topic}:0": 1})
+    assert other.states() == ["RUNNING", "RUNNING"]
+
+
+def feeds() -> int:
+    """How many feeds this process has."""
+    return sum(plane.size() for plane in running_planes())
 
 
 def test_a_copy_that_is_deleted_is_made_again_and_has_all_that_comes_after(

@@ -106,7 +106,7 @@ final class LanesCases {
             read.add("read");
             return null;
         }));
-        lane.start();
+        lane.open();
         lane.submit(() -> lane.add(waiting));
         equal(read.poll(60, TimeUnit.SECONDS), "wait");
         lane.submit(() -> { // one right after the other, as when the lane's thread was busy for a while

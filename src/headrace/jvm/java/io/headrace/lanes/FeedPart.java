@@ -215,7 +215,7 @@ final class FeedPart {
 
     /** A record that the producer refuses while it is handed over, on this thread, was not on its way. */
     boolean isNotSent(Exception e) {
-        if (!sending || Thread.currentThread() != lane.thread()) {
+        if (!sending || Thread.currentThread() != lane.thread) {
             return false;
         }
         notSent = e instanceof RuntimeException known ? known : new IllegalStateException(e);

@@ -29,14 +29,14 @@ final class Lane implements Runnable {
     final long id;
     final SharedProducer producer;
     final AtomicLong inFlight = new AtomicLong(); // bytes, of all feeds
+    final Thread thread;
     volatile long nowMs = System.currentTimeMillis(); // of the last poll
     private final FeedSpec.Settings settings;
-    private final RecordReader reader;
+    private volatile RecordReader reader; // null until `open`
     private final Runnable urgent;
     private final Map<TopicPartition, Slot> slots = new HashMap<>();
     private final Set<FeedPart> parts = new LinkedHashSet<>();
     private final ConcurrentLinkedQueue<Runnable> commands = new ConcurrentLinkedQueue<>();
-    private final Thread thread;
     private List<Slot> added = new ArrayList<>();
     private boolean moved; // the assignment is not that of `slots` yet
     private long lookedMs;
@@ -56,22 +56,21 @@ final class Lane implements Runnable {
         this.settings = settings;
         this.urgent = urgent;
         this.producer = new SharedProducer(settings.producer(), "headrace-lane-" + id);
-        Map<String, Object> config = new HashMap<>(settings.consumer());
-        config.putIfAbsent("client.id", "headrace-lane-" + id);
-        this.reader = settings.files() ? new LinesReader(config) : new KafkaReader(config);
         this.thread = new Thread(this, "lane-" + id);
         this.thread.setDaemon(true);
     }
 
-    Thread thread() {
-        return thread;
-    }
-
-    void start() {
-        thread.start();
-    }
-
     // for any thread
+
+    /** Make what reads, which may wait for anything (a name, a token, a file of keys), and begin, unless that is done. */
+    synchronized void open() {
+        if (thread.getState() == Thread.State.NEW) {
+            Map<String, Object> config = new HashMap<>(settings.consumer());
+            config.putIfAbsent("client.id", "headrace-lane-" + id);
+            reader = settings.files() ? new LinesReader(config) : new KafkaReader(config);
+            thread.start();
+        }
+    }
 
     /** Have the lane's thread do something, soon. */
     void submit(Runnable command) {
@@ -115,8 +114,8 @@ final class Lane implements Runnable {
         producer.end();
     }
 
-    boolean isAlive() {
-        return thread.isAlive();
+    boolean hasEnded() {
+        return thread.getState() == Thread.State.TERMINATED;
     }
 
     // for the lane's thread

@@ -84,7 +84,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         /** Report, and do what the driver says; returns whether to continue. */
         private boolean exchange() {
             List<Long> dead = new ArrayList<>();
-            lanes.values().removeIf(lane -> !lane.isAlive() && close(lane) && dead.add(lane.id));
+            lanes.values().removeIf(lane -> lane.hasEnded() && close(lane) && dead.add(lane.id));
             collect();
             Message.Reply reply;
             try {
@@ -126,12 +126,8 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             if (command instanceof Message.Add add) {
                 Entry entry = new Entry(add.spec());
                 entries.put(key(add.spec().feed(), add.spec().part()), entry);
-                try {
-                    Lane lane = lane(add.lane(), add.spec().settings());
-                    threads.execute(() -> entry.prepare(lane));
-                } catch (RuntimeException e) {
-                    entry.failed(e);
-                }
+                Lane lane = lanes.computeIfAbsent(add.lane(), id -> new Lane(id, add.spec().settings(), bell::ring));
+                threads.execute(() -> entry.prepare(lane));
             } else if (command instanceof Message.Close close) {
                 Lane lane = lanes.remove(close.lane());
                 if (lane != null) {
@@ -157,16 +153,6 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
 
         private static String key(long feed, int part) {
             return feed + "/" + part;
-        }
-
-        private Lane lane(long id, FeedSpec.Settings settings) {
-            Lane lane = lanes.get(id);
-            if (lane == null) {
-                lane = new Lane(id, settings, bell::ring);
-                lanes.put(id, lane);
-                lane.start();
-            }
-            return lane;
         }
 
         private static boolean close(Lane ended) {
@@ -225,26 +211,24 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             void prepare(Lane lane) {
                 try {
                     Chain chain = spec.chain().open();
-                    if (spec.transactions() == null) {
-                        begin(lane, new FeedPart(spec, chain, lane, spec.file() != null ? null : lane.producer.get(), null));
-                    } else {
-                        blocking.execute(() -> initialize(lane, chain));
-                    }
+                    blocking.execute(() -> connect(lane, chain));
                 } catch (Throwable e) {
                     failed(e);
                 }
             }
 
-            /** Begin with its transactional id, unless it is removed: another one may have that by then. */
-            private void initialize(Lane lane, Chain chain) {
+            /** Begin, with its transactional id unless it is removed: another one may have that by then. */
+            private void connect(Lane lane, Chain chain) {
                 Transaction made = null;
                 try {
-                    synchronized (this) {
-                        if (!removed) {
-                            transaction = made = new Transaction(spec, blocking);
-                        }
+                    lane.open();
+                    if (spec.transactions() == null) {
+                        begin(lane, new FeedPart(spec, chain, lane, spec.file() != null ? null : lane.producer.get(), null));
+                        return;
                     }
-                    if (made == null) {
+                    made = new Transaction(spec, blocking); // without the lock, which those wait for who report
+                    if (!keeps(made)) {
+                        made.producer.close(Duration.ZERO);
                         begin(lane, null);
                         return;
                     }
@@ -258,6 +242,11 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                     }
                     failed(e);
                 }
+            }
+
+            private synchronized boolean keeps(Transaction made) {
+                transaction = removed ? null : made;
+                return !removed;
             }
 
             /** Have the lane read it, unless it was removed meanwhile. */
@@ -275,7 +264,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                         ready.close();
                     }
                     bell.ring();
-                } else if (!lane.isAlive()) {
+                } else if (lane.hasEnded()) {
                     ready.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
                     bell.ring();
                 }
