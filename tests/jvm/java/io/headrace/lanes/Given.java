@@ -18,13 +18,13 @@ final class Given {
 
     /** What a chain makes of the records of a case. */
     interface Step {
-        InternalRow of(InternalRow row);
+        InternalRow of(InternalRow row) throws Exception;
     }
 
     static Chain chain(Step step) {
         return new Chain() {
             @Override
-            InternalRow row(InternalRow row) {
+            InternalRow row(InternalRow row) throws Exception {
                 return step.of(row);
             }
         };

@@ -117,6 +117,40 @@ final class LanesCases {
         lane.stop();
     }
 
+    static void aChainThatIsSlowHasTheLaneForATurnOnly() throws Exception {
+        Path directory = Files.createTempDirectory("lines");
+        Path slow = Files.writeString(directory.resolve("slow.txt"), "line\n".repeat(100));
+        Path other = directory.resolve("other.txt");
+        BlockingQueue<String> read = new LinkedBlockingQueue<>();
+        Lane lane = new Lane(1, new FeedSpec.Settings(Map.of("batch.size", "100"), Map.of(), true), () -> { });
+        FeedPart busy = Given.part(lane, slow.toString(), Given.chain(row -> {
+            if (row.getLong(OFFSET) == 0) {
+                Files.writeString(other, "line\n");
+            }
+            long endMs = System.currentTimeMillis() + 80;
+            while (System.currentTimeMillis() < endMs) {
+                Thread.onSpinWait();
+            }
+            read.add("slow");
+            return null;
+        }));
+        FeedPart next = Given.part(lane, other.toString(), Given.chain(row -> {
+            read.add("other");
+            return null;
+        }));
+        lane.open();
+        lane.submit(() -> {
+            lane.add(busy);
+            lane.add(next);
+        });
+        int before = 0;
+        while ("slow".equals(read.poll(60, TimeUnit.SECONDS))) {
+            before++;
+        }
+        lane.stop();
+        equal(before < 50, true); // of a hundred that one poll gave
+    }
+
     static void aRecordGoesThroughTheChainThatKnowsItsSchemaFromAnotherTopic() throws Exception {
         String schema = "{\"value\":\"{\\\"topic\\\":7}\"";
         Chain knows = Given.chain(row -> Given.row(Chain.VALUE, "read"));

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +26,7 @@ final class Lane implements Runnable {
     private static final long IDLE_MS = 1000;
     private static final long SOON_MS = 100;
     private static final long DRAIN_MS = 5000;
+    private static final long TURN_MS = 500;
 
     final long id;
     final SharedProducer producer;
@@ -309,15 +311,14 @@ final class Lane implements Runnable {
     private void round() {
         ConsumerRecords<byte[], byte[]> records = poll();
         nowMs = System.currentTimeMillis();
-        Set<FeedPart> touched = new LinkedHashSet<>();
+        Map<FeedPart, Long> turns = new LinkedHashMap<>(); // until when each may have the thread: its chain may be slow
         for (TopicPartition partition : records.partitions()) {
             Slot slot = slots.get(partition);
             if (slot != null) {
-                take(slot, records.records(partition));
-                touched.add(slot.part);
+                take(slot, records.records(partition), turns.computeIfAbsent(slot.part, part -> System.currentTimeMillis() + TURN_MS));
             }
         }
-        for (FeedPart part : touched) {
+        for (FeedPart part : turns.keySet()) {
             part.flush();
             if (part.counters.inFlight.get() > limit()) {
                 flow(part);
@@ -325,7 +326,7 @@ final class Lane implements Runnable {
         }
         for (FeedPart part : parts) {
             if (part.transaction != null) {
-                part.transaction.round(!touched.contains(part), nowMs);
+                part.transaction.round(!turns.containsKey(part), nowMs);
             }
         }
         if (nowMs - lookedMs >= IDLE_MS) {
@@ -335,10 +336,7 @@ final class Lane implements Runnable {
     }
 
     private ConsumerRecords<byte[], byte[]> poll() {
-        boolean soon = inFlight.get() > 0;
-        for (FeedPart part : parts) {
-            soon |= part.transaction != null && !part.transaction.isClosed();
-        }
+        boolean soon = inFlight.get() > 0 || parts.stream().anyMatch(part -> part.transaction != null && !part.transaction.isClosed());
         polling = true;
         try {
             return commands.isEmpty() ? reader.poll(soon ? SOON_MS : IDLE_MS) : ConsumerRecords.empty();
@@ -362,7 +360,7 @@ final class Lane implements Runnable {
         }
     }
 
-    private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records) {
+    private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records, long untilMs) {
         FeedPart part = slot.part;
         long most = 2 * limit();
         for (int i = 0; i < records.size(); i++) {
@@ -370,7 +368,8 @@ final class Lane implements Runnable {
             if (slot.paused == 0 && part.counters.inFlight.get() > most) {
                 flow(part);
             }
-            if (slot.paused != 0 || !part.isOpen() || !part.take(slot, record)) {
+            boolean isLate = i % 8 == 0 && System.currentTimeMillis() >= untilMs;
+            if (slot.paused != 0 || isLate || !part.isOpen() || !part.take(slot, record)) {
                 if (has(slot)) {
                     reader.seek(slot.source, record.offset());
                 }
