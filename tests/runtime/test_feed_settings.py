@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, lane_producer
+from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, has_own_code, lane_producer
 from headrace.spark.topic_writer import PRODUCER
 
 
@@ -20,6 +20,13 @@ def test_a_size_of_batches_that_the_user_sets_is_left_alone() -> None:
 def test_a_linger_that_is_set_is_kept_though_it_is_kafkas_default() -> None:
     assert lane_producer({}, None)["linger.ms"] == "0"
     assert lane_producer({"linger.ms": "5"}, None)["linger.ms"] == "5"
+
+
+def test_clients_with_classes_of_a_user_share_no_lane() -> None:
+    kafkas = {"partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner", "interceptor.classes": ""}
+    assert not has_own_code({}, kafkas)
+    assert has_own_code({}, {"partitioner.class": "com.example.ByRegion"})
+    assert has_own_code({"interceptor.classes": "org.apache.kafka.Known, com.example.Traces"}, kafkas)
 
 
 def test_a_transaction_gathers_records_for_half_of_its_time_out_at_most() -> None:

@@ -24,7 +24,7 @@ from headrace.runtime.feed_dependencies import FeedDependencies
 from headrace.runtime.feed_errors import feed_error
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_schemas import FeedSchemas
-from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, lane_consumer, lane_producer
+from headrace.runtime.feed_settings import batch_limit, commit_interval_ms, has_own_code, lane_consumer, lane_producer
 from headrace.runtime.feed_targets import FeedTargets, SmallerBatchesError
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.tolerance import FailedRecord
@@ -128,7 +128,8 @@ class FeedRun:
         needs, exactly = self._needs, self._needs.exactly
         self._targets.ensure_dead_letters()
         producer = lane_producer(needs.producer, self.batch_bytes)
-        if needs.has_plugins:
+        consumer = self._source.consumer if self._source.files else lane_consumer(self._source.consumer)
+        if needs.has_plugins or has_own_code(consumer, producer):
             producer = {**producer, "headrace.feed": needs.name}  # which Kafka ignores; a client.id may have quotas
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
@@ -142,7 +143,7 @@ class FeedRun:
         task.feed_begins()
         return Feed(
             name=needs.name,
-            consumer=source.consumer if source.files else lane_consumer(source.consumer),
+            consumer=consumer,
             producer=producer,
             partitions=[
                 FeedPartition(t, p, offset, source.destination(t), stores.get((t, p), ()))

@@ -36,6 +36,7 @@ _PRODUCER = {
     # What sends wait for holds up all feeds of the lane, also where the producer is one feed's own (exactly once).
     "max.block.ms": "2000",
 }
+_CALLED = ("partitioner.class", "interceptor.classes")
 _NOT_FOR_PRODUCER = {"key.serializer", "value.serializer", "transactional.id"}
 
 
@@ -69,6 +70,12 @@ def lane_producer(settings: Mapping[str, str], batch_bytes: int | None) -> dict[
         del chosen["client.id"]
     merged = {**_PRODUCER, **chosen}
     return merged if batch_bytes is None else {**merged, "batch.size": str(min(batch_bytes, int(merged["batch.size"])))}
+
+
+def has_own_code(*clients: Mapping[str, str]) -> bool:
+    """Whether clients with these settings call classes of a user for each record, which may throw or take long."""
+    names = [name.strip() for client in clients for key in _CALLED for name in client.get(key, "").split(",")]
+    return any(name and not name.startswith("org.apache.kafka.") for name in names)
 
 
 def commit_interval_ms(boundary_ms: int | None, producer: Mapping[str, str]) -> int:
