@@ -152,6 +152,18 @@ def changes_held_before_they_are_grouped(b: StreamsBuilder) -> None:
 
 
 @case(UNCACHED, input=ROWS)
+def changes_held_until_they_are_too_large(b: StreamsBuilder) -> None:
+    t = b.table("in").suppress(Suppressed.until_time_limit(millis(100), Suppressed.BufferConfig.max_bytes(105)))
+    t.to_stream().to("out")
+
+
+@case(UNCACHED, input=SIDES)
+def changes_of_two_topics_held_until_they_are_too_large(b: StreamsBuilder) -> None:
+    t = b.table("left").outer_join(b.table("right"), BOTH)
+    t.suppress(Suppressed.until_time_limit(millis(100), Suppressed.BufferConfig.max_bytes(93))).to_stream().to("out")
+
+
+@case(UNCACHED, input=ROWS)
 def a_buffer_that_is_full_ends_it(b: StreamsBuilder) -> None:
     full = Suppressed.BufferConfig.max_records(2).shut_down_when_full()
     b.table("in").suppress(Suppressed.until_time_limit(millis(100), full)).to_stream().to("out")

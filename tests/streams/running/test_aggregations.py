@@ -165,30 +165,33 @@ def test_a_buffer_that_is_full_ends_the_application_if_it_has_to(drive):
     _held(builder, BufferConfig.max_records(2).shut_down_when_full())
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("b", "x", 2)])
-        with pytest.raises(Exception, match=r"buffer exceeded its max capacity. Currently \[3/2\] records and \[27/922"):
+        with pytest.raises(Exception, match=r"buffer exceeded its max capacity. Currently \[3/2\] records and \[117/922"):
             feed(driver, "in", [("c", "x", 3)])
 
 
-def test_the_bytes_of_a_buffer_are_those_of_keys_and_values_as_they_are_written(drive):
+def test_the_bytes_of_a_buffer_are_those_that_kafka_counts(drive):
     builder = StreamsBuilder()
     rows = builder.table("in", STRINGS)
-    rows.suppress(Suppressed.until_time_limit(1000, BufferConfig.max_bytes(10))).to_stream().to("out")
+    rows.suppress(Suppressed.until_time_limit(1000, BufferConfig.max_bytes(100))).to_stream().to("out")
     with drive(builder) as driver:
-        feed(driver, "in", [("a", "1234", 1), ("b", "éé", 2)])
+        feed(driver, "in", [("a", "1234", 1), ("b", "éé", 2)])  # 28 bytes, the topic, the key and the value
         assert _out(driver) == []
         feed(driver, "in", [("c", None, 3)])  # one byte more than it may hold
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "1234")]
-        feed(driver, "in", [("d", "1234567890", 4)])
-        assert sorted((r.key, r.value) for r in _out(driver)) == [("b", "éé"), ("d", "1234567890")]
+        feed(driver, "in", [("c", "1", 4)])
+        feed(driver, "in", [("c", "123456789012345678901234567890123", 5)])  # the value before it counts, too
+        assert _out(driver) == []
+        feed(driver, "in", [("c", "1234567890123456789012345678901234", 6)])
+        assert [(r.key, r.value) for r in _out(driver)] == [("b", "éé")]
 
 
-@pytest.mark.parametrize(("bound", "most"), [(BufferConfig.max_records(4), 4), (BufferConfig.max_bytes(20), 20)])
+@pytest.mark.parametrize(("bound", "most"), [(BufferConfig.max_records(4), 4), (BufferConfig.max_bytes(160), 160)])
 def test_a_full_buffer_is_as_plain_python_has_it(drive, spark, bound, most):
     chance, topics, builder = random.Random(most), TopicsInMemory(spark), StreamsBuilder()
     rows = builder.table("in", STRINGS)
     rows.suppress(Suppressed.until_time_limit(100_000, bound)).to_stream().to("out")
-    held: dict[str, tuple[int, str]] = {}  # since when a key waits, and its value
-    time, expected = 0, []
+    held: dict[str, tuple[int, str, int]] = {}  # since when a key waits, its value, and its bytes
+    time, expected, table, passed = 0, [], {}, {}
     for sizes in ((5, 2), (3, 1, 6)):
         with drive(builder, topics=topics) as driver:  # the second one reads the changelogs
             for size in sizes:
@@ -198,10 +201,14 @@ def test_a_full_buffer_is_as_plain_python_has_it(drive, spark, bound, most):
                     batch.append((chance.choice("abcdefgh"), "x" * chance.randrange(9), time))
                 feed(driver, "in", batch)
                 last = {key: (value, at) for key, value, at in batch}
-                held |= {key: (held.get(key, (at, ""))[0], value) for key, (value, at) in last.items()}
-                while (len(held) if most == 4 else sum(1 + len(value) for _, value in held.values())) > most:
+                for key, (value, at) in last.items():
+                    values = [value, passed.get(key, ""), *({table.get(key, "")} - {passed.get(key, "")})]
+                    held[key] = held.get(key, (at,))[0], value, len("in") + 29 + sum(map(len, values))
+                    table[key] = value
+                while (len(held) if most == 4 else sum(size for _, _, size in held.values())) > most:
                     oldest = min(held, key=lambda key: held[key])
-                    expected.append((oldest, held.pop(oldest)[1]))
+                    passed[oldest] = held.pop(oldest)[1]
+                    expected.append((oldest, passed[oldest]))
     changelog = [((row[4] or b"").decode(), (row[5] or b"").decode()) for row in topics.rows["out"]]
     assert sorted(changelog) == sorted(expected)
     assert len(expected) > 4
@@ -209,11 +216,11 @@ def test_a_full_buffer_is_as_plain_python_has_it(drive, spark, bound, most):
 
 def test_a_buffer_with_too_many_bytes_ends_the_application_if_it_has_to(drive):
     builder = StreamsBuilder()
-    _held(builder, BufferConfig.max_bytes(17).shut_down_when_full())
+    _held(builder, BufferConfig.max_bytes(77).shut_down_when_full())
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("a", "x", 2)])
         with pytest.raises(
-            Exception, match=r"exceeded its max capacity. Currently \[2/9223372036854775807\] records and \[18/17\]"
+            Exception, match=r"exceeded its max capacity. Currently \[2/9223372036854775807\] records and \[78/77\]"
         ):
             feed(driver, "in", [("b", "x", 3)])
 

@@ -120,6 +120,8 @@ class Context:
     """Nodes whose punctuations may be due."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
     """The default serdes of keys and values."""
+    topics: tuple[str, ...] = ()
+    """The topics of the task in the order of their numbers, which stand in the places of records if there are several."""
 
     @property
     def spark(self) -> SparkSession:
@@ -175,6 +177,13 @@ class Context:
         """True. A record for which this is computed is counted as dropped: once in a batch, however often Spark computes it."""
         names = [F.lit(text) for text in (self.state.runtime.id, why, node)]
         return F.call_function("headrace_left_out", *names, F.col("p").cast("int"), time, place)
+
+    def topic_length(self) -> Column:
+        """The length of the name of a row's topic, by its place `o`; 0 for what a schedule of a processor has passed on."""
+        if len(self.topics) == 1:
+            return F.lit(len(self.topics[0]))
+        lengths = F.array(*[F.lit(len(topic)) for topic in self.topics])
+        return F.coalesce(F.get(lengths, F.get("o", F.lit(1)).cast("int")), F.lit(0))
 
     def stream_time(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""

@@ -37,7 +37,7 @@ class PlannedProgram:
 
     def infer_formats(self) -> bool:
         """Plan the nodes as far as the formats of internal topics are known; whether that determines more formats."""
-        count_before, context = len(self.source_reader.topics.internal_formats), Context(self._state)
+        count_before, context = len(self.source_reader.topics.internal_formats), self._context()
         self.program.infer_formats(context, self._inputs(context, self.source_reader.is_known), self.source_reader.topics)
         return len(self.source_reader.topics.internal_formats) > count_before
 
@@ -77,8 +77,11 @@ class PlannedProgram:
         nodes = self.context.processors
         return bool(nodes) and self._state.runtime.is_punctuation_due(nodes)
 
+    def _context(self) -> Context:
+        return Context(self._state, topics=tuple(self.source_reader.numbers))
+
     def _planned(self) -> Context:
-        context = Context(self._state)
+        context = self._context()
         self.program.run(context, self._inputs(context, lambda _: True), self.source_reader.topics)
         return context
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.sql_functions import F, Window
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from headrace.streams.suppressed import BufferConfig
 
 _UNBOUNDED = 2**63 - 1
+_TIMES_AND_PARTITION = 28  # of the buffer, the record's own, its offset, and its partition
 
 
 def suppress(context: Context, node: str, operation: Suppress, changes: Changes, windowed: bool) -> Changes:
@@ -34,21 +34,21 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     or bytes than it may after a batch passes on the oldest, or ends the application. Of what waits no more is read than may have
     to go: a batch cannot push out more than it brings.
     """
-    buffer, layout = operation.suppressed.buffer, _layout(changes)
+    buffer = operation.suppressed.buffer
     bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
+    layout = _layout(changes, bounded)
     time = F.col("k.end") if windowed else F.col("v.since")
     kinds = kind_of(changes.frame, "k"), kind_of(changes.frame, "new")
-    size = partial(_size, node, context.state.stores[operation.store], kinds)
-    table = context.state.table(operation.store, layout, time, size("v") if bounded else None)
+    table = context.state.table(operation.store, layout, time, _size("v") if bounded else None)
     looked = table.lookup(last_per_key(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
     old_value = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
-    fresh = looked.select(
-        "p", "k", F.struct(F.col("new").alias("new"), old_value.alias("old"), since.alias("since")).alias("v"), "t", "o",
-        F.col("sv").alias("ov"), F.col("st").alias("ot"),
-    )  # fmt: skip
+    row = [F.col("new").alias("new"), old_value.alias("old"), since.alias("since")]
+    if bounded:
+        row.append(_counted(context, node, context.state.stores[operation.store], kinds, old_value).alias("size"))
+    fresh = looked.select("p", "k", F.struct(*row).alias("v"), "t", "o", F.col("sv").alias("ov"), F.col("st").alias("ot"))
     fresh = context.compute_once(fresh)
-    brought = F.sum(size("v") + F.when(F.col("ov").isNull(), 0).otherwise(size("ov"))).alias("bytes")
+    brought = F.sum(_size("v") + _size("ov")).alias("bytes")
     sums = [F.count(F.lit(1)).alias("rows"), brought] if bounded else []
     times = context.compute_once(fresh.groupBy("p").agg(F.max("t").alias("ct"), F.max("o").alias("last"), *sums))
     context.advance_stream_time(node, times)
@@ -65,8 +65,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     rows = rows.withColumn("out", out)
     order = [F.col("v.since"), _key_bytes(node, context.state.stores[operation.store], kinds[0])]
     if bounded:
-        was = F.when(F.col("ov").isNull(), F.lit(0)).otherwise(size("ov"))
-        rows = _with_evictions(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer, order)
+        rows = _with_evictions(node, rows.withColumns({"size": _size("v"), "was": _size("ov")}), table, buffer, order)
     rows = context.compute_once(rows)
     passed = _in_order(rows.where("out"), order)
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
@@ -93,12 +92,13 @@ def _in_order(passed: DataFrame, order: list[Column]) -> DataFrame:
     return passed.sortWithinPartitions("p", *order).withColumn("o", F.concat("last", F.array(number.cast("bigint"))))
 
 
-def _layout(changes: Changes) -> Layout:
+def _layout(changes: Changes, bounded: bool) -> Layout:
+    """bounded: whether rows have their size, which does not follow from the rest of them."""
     from pyspark.sql.types import LongType, StructField, StructType
 
     kind = kind_of(changes.frame, "new")
     value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
-    return Layout((("k", kind_of(changes.frame, "k")),), value)
+    return Layout((("k", kind_of(changes.frame, "k")),), value.add("size", LongType()) if bounded else value)
 
 
 def _emitted_lookup(buffer: StoreTable, upstream: Lookup) -> Lookup:
@@ -126,13 +126,23 @@ def _max_evicted(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Colum
     return bounds[0], bounds[1]
 
 
-def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: str) -> Column:
-    """The size of a row's key and new value, with the table's serdes, or those inferred from the types."""
-    parts = (
-        formats.encoded(store.key_serde, F.col("k"), kinds[0], f"key of {node}"),
-        formats.encoded(store.value_serde, F.col(f"{row}.new"), kinds[1], f"value of {node}"),
-    )
-    return F.coalesce(F.length(parts[0]), F.lit(0)) + F.coalesce(F.length(parts[1]), F.lit(0))
+def _size(row: str) -> Column:
+    """The size of a row of a buffer with bounds; 0 if there is none, and of a row that came before there were bounds."""
+    return F.coalesce(F.col(f"{row}.size"), F.lit(0))
+
+
+def _counted(context: Context, node: str, store: StateStore, kinds: tuple[DataType, DataType], prior: Column) -> Column:
+    """The bytes that Kafka's buffer counts for a change, with the table's serdes, or those inferred from the types.
+
+    They are those of the key, of the values (that of before the row waited, and those before and after the change), and of the
+    record that has changed it: its topic, partition, offset and time. Headers are not there (docs/parity.md).
+    """
+    key = formats.encoded(store.key_serde, F.col("k"), kinds[0], f"key of {node}")
+    values = [formats.encoded(store.value_serde, value, kinds[1], f"value of {node}") for value in (F.col("new"), prior)]
+    before = formats.encoded(store.value_serde, F.col("old"), kinds[1], f"value of {node}")
+    values.append(F.when(~before.eqNullSafe(values[1]), before))
+    parts = [F.coalesce(F.length(part), F.lit(0)).cast("bigint") for part in (key, *values)]
+    return sum(parts, F.lit(_TIMES_AND_PARTITION) + context.topic_length())
 
 
 def _with_evictions(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig, order: list[Column]) -> DataFrame:
