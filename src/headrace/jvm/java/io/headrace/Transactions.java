@@ -173,18 +173,16 @@ public final class Transactions {
         }
     }
 
-    /** No public method returns it; the version of kafka-clients is pinned in ivy.xml. */
-    /** Throw what has made an open transaction impossible to commit: the producer sends none of its records any more. */
-    public static void requireUsable(Producer<byte[], byte[]> producer) throws Exception {
-        if ((Boolean) ask(producer, "hasError")) {
-            throw (RuntimeException) ask(producer, "lastError");
-        }
+    /** What has made an open transaction impossible to commit, so that the producer sends none of its records any more; or null. */
+    public static RuntimeException error(Producer<byte[], byte[]> producer) throws Exception {
+        return (Boolean) ask(producer, "hasError") ? (RuntimeException) ask(producer, "lastError") : null;
     }
 
     private static ProducerIdAndEpoch known(Producer<byte[], byte[]> producer) throws Exception {
         return (ProducerIdAndEpoch) ask(producer, "producerIdAndEpoch");
     }
 
+    /** No public method returns it; the version of kafka-clients is pinned in ivy.xml. */
     private static Object ask(Producer<byte[], byte[]> producer, String name) throws Exception {
         Field field = KafkaProducer.class.getDeclaredField("transactionManager");
         field.setAccessible(true);

@@ -22,6 +22,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Transaction {
     private static final long GATHERS_MS = 300; // while there are more records to read
     private static final long PATIENCE_MS = 60_000; // Kafka's max.block.ms, which is shorter here, as sends block the lane's thread
+    private static final long MOST_PAUSE_MS = 100;
     private static final Duration CLOSE = Duration.ofSeconds(5);
 
     final Producer<byte[], byte[]> producer;
@@ -161,12 +162,16 @@ final class Transaction {
      * {@code flush}, which never returns once the transaction has failed.
      */
     private void awaitRecords() throws Exception {
+        long beganMs = System.currentTimeMillis();
+        RuntimeException error = null;
         while (part.counters.waiting.get() > 0) {
             if (ending.get()) {
                 throw new IllegalStateException("The transaction is given up");
+            } else if (error != null) { // since the look before: the record that has caused it reports more
+                throw error;
             }
-            Transactions.requireUsable(producer);
-            Thread.sleep(1);
+            error = Transactions.error(producer);
+            Thread.sleep(Math.min(MOST_PAUSE_MS, 1 + (System.currentTimeMillis() - beganMs) / 16)); // its topic may be away for long
         }
     }
 
