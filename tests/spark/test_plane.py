@@ -273,6 +273,17 @@ def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
     assert one.end().failure is None
 
 
+def test_feeds_that_are_being_prepared_when_spark_kills_its_tasks_are_read_by_the_next_ones(
+    spark: SparkSession, source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("killed"))
+    copies = [copy(topic, value=F.concat(F.col("value"), F.lit(str(n)).cast("binary"))) for n in range(6)]  # each is compiled
+    kill_tasks(spark, copies[0].plane)
+    for one in copies:
+        one.until_copied(10)
+        assert one.end().failure is None
+
+
 def fenced(spark: SparkSession, cluster: Cluster, name: str) -> FencedId:
     transactions = TaskTransactions(name, {"bootstrap.servers": cluster.bootstrap})
     transactions.fence(spark)

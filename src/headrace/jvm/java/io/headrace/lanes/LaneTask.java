@@ -50,6 +50,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
         private final Bell bell;
         private final boolean local;
         private List<Report> reports = new ArrayList<>();
+        private volatile boolean ending; // what is being prepared is prepared by the next attempt
         private long heard;
         private long answeredMs = System.currentTimeMillis();
 
@@ -170,6 +171,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
 
         /** Stop all lanes, and tell the driver how far they have come. */
         private void end() {
+            ending = true;
             boolean interrupted = Thread.interrupted(); // of a task that is killed
             List<Thread> stops = new ArrayList<>();
             for (Lane lane : lanes.values()) {
@@ -264,13 +266,16 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                         ready.close();
                     }
                     bell.ring();
-                } else if (lane.hasEnded()) {
+                } else if (lane.hasEnded() && !ending) {
                     ready.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
                     bell.ring();
                 }
             }
 
             synchronized void failed(Throwable e) {
+                if (ending) {
+                    return;
+                }
                 prepares = false;
                 transaction = null;
                 failure = removed ? null : Report.Failure.of(e);
