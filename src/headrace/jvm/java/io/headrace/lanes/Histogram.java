@@ -13,7 +13,7 @@ final class Histogram {
         while (at < BOUNDS.length && ms > BOUNDS[at]) {
             at++;
         }
-        counts.lazySet(at, counts.get(at) + 1); // one thread adds: the producer's
+        counts.incrementAndGet(at); // the threads of two producers add, where dead letters have one of their own
     }
 
     long[] toArray() {
