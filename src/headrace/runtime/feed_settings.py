@@ -55,7 +55,7 @@ def batch_limit(producer: Mapping[str, str], partitions: int, lanes: int) -> int
     records keeps them, and leaves half of the memory to the lane's other feeds. A power of two: few settings make few lanes. Only
     feeds with the same setting share a lane with one whose user has set it.
     """
-    if producer.get("batch.size", PRODUCER["batch.size"]) != PRODUCER["batch.size"]:
+    if {**PRODUCER, **producer}["batch.size"] != PRODUCER["batch.size"]:
         return None
     return 1 << ((_BUFFER_BYTES // 2 // max(1, -(-partitions // lanes))).bit_length() - 1)
 
