@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -78,6 +79,7 @@ public final class TransactionalWrite implements FlatMapFunction {
     /** A transaction of a producer. */
     private static final class Batch implements Callback {
         private final KafkaProducer producer;
+        private final AtomicLong waiting = new AtomicLong();
         private volatile Exception failure;
 
         Batch(KafkaProducer producer) {
@@ -88,19 +90,25 @@ public final class TransactionalWrite implements FlatMapFunction {
             long size = 0L;
             producer.beginTransaction();
             while (rows.hasNext()) {
-                producer.send(record((InternalRow) rows.next()), this);
+                send(record((InternalRow) rows.next()));
                 size++;
                 check();
             }
-            producer.flush(); // the offsets come last: a transaction that stays open must not hold up the readers of offsets
+            Transactions.awaitRecords(producer, waiting::get); // offsets come last: an open transaction must not hold up their readers
             check();
             for (int i = 0; i < offsets.size(); i++) {
                 JsonNode one = at(offsets, i);
                 String value = at(one, 2).isNull() ? null : at(one, 2).asText();
-                producer.send(new ProducerRecord(at(one, 0).asText(), bytes(at(one, 1).asText()), bytes(value)), this);
+                send(new ProducerRecord(at(one, 0).asText(), bytes(at(one, 1).asText()), bytes(value)));
             }
+            Transactions.awaitRecords(producer, waiting::get);
             producer.commitTransaction();
             return size;
+        }
+
+        private void send(ProducerRecord record) {
+            waiting.incrementAndGet();
+            producer.send(record, this);
         }
 
         private void check() throws Exception {
@@ -113,6 +121,7 @@ public final class TransactionalWrite implements FlatMapFunction {
             if (exception != null && failure == null) {
                 failure = exception;
             }
+            waiting.decrementAndGet();
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.FenceProducersResult;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -28,6 +29,7 @@ import org.apache.kafka.common.utils.internals.ProducerIdAndEpoch;
  */
 public final class Transactions {
     private static final long IDLE_MS = 600000L; // Spark's own time-out for producers that nobody uses
+    private static final long MOST_PAUSE_MS = 100;
     private static final HashMap HELD = new HashMap();
 
     private Transactions() {
@@ -173,9 +175,24 @@ public final class Transactions {
         }
     }
 
-    /** What has made an open transaction impossible to commit, so that the producer sends none of its records any more; or null. */
-    public static RuntimeException error(Producer<byte[], byte[]> producer) throws Exception {
-        return (Boolean) ask(producer, "hasError") ? (RuntimeException) ask(producer, "lastError") : null;
+    /**
+     * Wait for the acknowledgements of what a producer was given; before a commit above all: a producer that is given a record and is to
+     * commit at once may end the transaction without the record, as its thread looks for records before it looks for the end. The
+     * record stays with it, and nothing behind that is ever sent. Not by {@code flush}, which never returns once the transaction has failed.
+     *
+     * @param waiting how many are not acknowledged; may throw, to wait no longer
+     * @throws Exception what has made the transaction impossible to commit, so that the producer sends none of its records any more
+     */
+    public static void awaitRecords(Producer<byte[], byte[]> producer, Callable<Long> waiting) throws Exception {
+        long beganMs = System.currentTimeMillis();
+        RuntimeException error = null;
+        while (waiting.call() > 0) {
+            if (error != null) { // since the look before: the record that has caused it reports more
+                throw error;
+            }
+            error = (Boolean) ask(producer, "hasError") ? (RuntimeException) ask(producer, "lastError") : null;
+            Thread.sleep(Math.min(MOST_PAUSE_MS, 1 + (System.currentTimeMillis() - beganMs) / 16)); // a topic may be away for long
+        }
     }
 
     private static ProducerIdAndEpoch known(Producer<byte[], byte[]> producer) throws Exception {

@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -22,7 +23,6 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Transaction {
     private static final long GATHERS_MS = 300; // while there are more records to read
     private static final long PATIENCE_MS = 60_000; // Kafka's max.block.ms, which is shorter here, as sends block the lane's thread
-    private static final long MOST_PAUSE_MS = 100;
     private static final Duration CLOSE = Duration.ofSeconds(5);
 
     final Producer<byte[], byte[]> producer;
@@ -33,6 +33,7 @@ final class Transaction {
     private long begunMs;
     private int records;
     private volatile boolean committing;
+    private final AtomicLong storing = new AtomicLong(); // records with offsets that are on their way
     private final AtomicBoolean ending = new AtomicBoolean();
     private volatile boolean closed;
 
@@ -142,8 +143,10 @@ final class Transaction {
                     if (!open) {
                         producer.beginTransaction();
                     }
-                    awaitRecords();
+                    // offsets come last: a transaction that stays open must not hold up those who read them
+                    Transactions.awaitRecords(producer, () -> checked(part.counters.waiting.get()));
                     ends.forEach(this::store);
+                    Transactions.awaitRecords(producer, () -> checked(storing.get()));
                     patiently(() -> {
                         producer.commitTransaction();
                         return null;
@@ -157,22 +160,12 @@ final class Transaction {
         });
     }
 
-    /**
-     * Wait for the acknowledgements: offsets come last, as a transaction that stays open must not hold up those who read them. Not by
-     * {@code flush}, which never returns once the transaction has failed.
-     */
-    private void awaitRecords() throws Exception {
-        long beganMs = System.currentTimeMillis();
-        RuntimeException error = null;
-        while (part.counters.waiting.get() > 0) {
-            if (ending.get()) {
-                throw new IllegalStateException("The transaction is given up");
-            } else if (error != null) { // since the look before: the record that has caused it reports more
-                throw error;
-            }
-            error = Transactions.error(producer);
-            Thread.sleep(Math.min(MOST_PAUSE_MS, 1 + (System.currentTimeMillis() - beganMs) / 16)); // its topic may be away for long
+    /** How much is not acknowledged, unless the transaction is given up. */
+    private long checked(long waiting) {
+        if (ending.get()) {
+            throw new IllegalStateException("The transaction is given up");
         }
+        return waiting;
     }
 
     private void store(Slot slot, long end) {
@@ -182,7 +175,8 @@ final class Transaction {
             System.arraycopy(record.head(), 0, value, 0, record.head().length);
             System.arraycopy(number, 0, value, record.head().length, number.length);
             System.arraycopy(record.tail(), 0, value, record.head().length + number.length, record.tail().length);
-            producer.send(new ProducerRecord<>(record.topic(), record.key(), value));
+            storing.incrementAndGet();
+            producer.send(new ProducerRecord<>(record.topic(), record.key(), value), (metadata, error) -> storing.decrementAndGet());
         }
     }
 
