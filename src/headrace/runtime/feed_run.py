@@ -126,16 +126,16 @@ class FeedRun:
 
     def _feed(self) -> Feed:
         needs, exactly = self._needs, self._needs.exactly
+        task, source = needs.task, self._source
         self._targets.ensure_dead_letters()
         producer = lane_producer(needs.producer, self.batch_bytes)
-        consumer = self._source.consumer if self._source.files else lane_consumer(self._source.consumer)
+        consumer = source.consumer if source.files else lane_consumer(source.consumer)
         if needs.has_plugins or has_own_code(consumer, producer):
             producer = {**producer, "headrace.feed": needs.name}  # which Kafka ignores; a client.id may have quotas
         letter_producer = None
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
             letter_producer = lane_producer(needs.letter_producer, None)
         positions = self._acknowledged
-        task, source = needs.task, self._source
         stores: Mapping[Partition, Any] = {}
         if exactly is not None:  # a task may keep what it is asked for
             stores = exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions))

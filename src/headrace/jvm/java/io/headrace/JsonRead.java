@@ -6,8 +6,8 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -160,21 +160,18 @@ public final class JsonRead {
         final byte[][] names;
 
         Wanted(String names) {
-            int n = 0;
+            ArrayList texts = new ArrayList();
             int from = 0;
             while (from < names.length()) {
                 int to = names.indexOf('\0', from + 1);
                 to = to < 0 ? names.length() : to;
-                index.put(names.substring(from + 1, to), Integer.valueOf(n));
-                n++;
+                String name = names.substring(from + 1, to);
+                index.put(name, Integer.valueOf(texts.size()));
+                texts.add(name.getBytes(StandardCharsets.UTF_8));
                 from = to;
             }
-            count = n;
-            this.names = new byte[count][];
-            for (Iterator each = index.keySet().iterator(); each.hasNext();) {
-                String name = (String) each.next();
-                this.names[((Integer) index.get(name)).intValue()] = name.getBytes(StandardCharsets.UTF_8);
-            }
+            count = texts.size();
+            this.names = (byte[][]) texts.toArray(new byte[count][]);
         }
     }
 

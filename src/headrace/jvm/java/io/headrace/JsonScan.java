@@ -45,7 +45,6 @@ final class JsonScan {
         }
         row[1] = JsonRead.MAP;
         row[4] = UTF8String.fromBytes(json, start, end - start);
-        row[5] = names.length == 0 ? null : row[5];
         return true;
     }
 
@@ -58,7 +57,7 @@ final class JsonScan {
         boolean ends = is(at, '}');
         while (!ends) {
             int name = at;
-            int nameEnd = name(at);
+            int nameEnd = NormalJson.string(json, at, false);
             at = nameEnd < 0 ? -1 : space(nameEnd);
             if (!is(at, ':')) {
                 return -1;
@@ -84,7 +83,9 @@ final class JsonScan {
                 keptFrom = at;
             }
         }
-        rest(rest, length, keptFrom, at);
+        if (names.length > 0) {
+            rest(rest, length, keptFrom, at);
+        }
         return at + 1;
     }
 
@@ -102,18 +103,6 @@ final class JsonScan {
             from++;
         }
         row[5] = to > from ? UTF8String.fromBytes(text, from, to - from) : null;
-    }
-
-    /** The place after a name of ASCII characters without escapes, or -1. */
-    private int name(int from) {
-        if (!is(from, '"')) {
-            return -1;
-        }
-        int at = from + 1;
-        while (at < json.length && json[at] >= ' ' && json[at] != '"' && json[at] != '\\') {
-            at++;
-        }
-        return is(at, '"') ? at + 1 : -1;
     }
 
     private int wanted(int from, int to) {
@@ -134,7 +123,7 @@ final class JsonScan {
         byte first = json[from];
         int end;
         if (first == '"') {
-            end = NormalJson.string(json, from);
+            end = NormalJson.string(json, from, false);
             return end < 0 ? -1 : put(column, JsonRead.TEXT, from + 1, end - 1, end);
         }
         if (first == '{' || first == '[') {
@@ -208,7 +197,7 @@ final class JsonScan {
         }
         switch (json[from]) {
             case '"':
-                return string(from);
+                return NormalJson.string(json, from, true);
             case '{':
             case '[':
                 return items(from, depth, json[from] == '{');
@@ -231,7 +220,7 @@ final class JsonScan {
         }
         while (true) {
             if (isObject) {
-                at = string(at);
+                at = NormalJson.string(json, at, true);
                 at = at < 0 ? -1 : space(at);
                 if (!is(at, ':')) {
                     return -1;
@@ -251,27 +240,6 @@ final class JsonScan {
             }
             at = space(at + 1);
         }
-    }
-
-    /** The place after a string, which may have escapes of one character. */
-    private int string(int from) {
-        if (!is(from, '"')) {
-            return -1;
-        }
-        int at = from + 1;
-        while (at < json.length && json[at] != '"') {
-            int length = 1;
-            if (json[at] == '\\') {
-                length = at + 1 < json.length && "\"\\/bfnrt".indexOf(json[at + 1]) >= 0 ? 2 : 0;
-            } else if (json[at] < ' ') {
-                length = json[at] < 0 ? NormalJson.character(json, at) : 0;
-            }
-            if (length == 0) {
-                return -1;
-            }
-            at += length;
-        }
-        return is(at, '"') ? at + 1 : -1;
     }
 
     /** The place after a number that is not asked for. */

@@ -66,7 +66,7 @@ final class NormalJson {
             return array(json, at, defaults);
         }
         if ("string".equals(type)) {
-            return string(json, at);
+            return string(json, at, false);
         }
         if ("boolean".equals(type)) {
             return word(json, at, json[at] == 't' ? "true" : "false");
@@ -112,15 +112,18 @@ final class NormalJson {
         }
     }
 
-    /** The place after a string without escapes, or -1 if it is none, or has some. */
-    static int string(byte[] json, int from) {
-        if (json[from] != '"') {
+    /** The place after a string, or -1 if there is none. @param escapes whether it may have some, of one character */
+    static int string(byte[] json, int from, boolean escapes) {
+        if (from < 0 || from >= json.length || json[from] != '"') {
             return -1;
         }
         int at = from + 1;
         while (at < json.length && json[at] != '"') {
             byte first = json[at];
-            int length = first < ' ' ? (first < 0 ? character(json, at) : 0) : first == '\\' ? 0 : 1;
+            int length = first < ' ' ? (first < 0 ? character(json, at) : 0) : 1;
+            if (first == '\\') {
+                length = escapes && at + 1 < json.length && "\"\\/bfnrt".indexOf(json[at + 1]) >= 0 ? 2 : 0;
+            }
             if (length == 0) {
                 return -1;
             }
@@ -130,7 +133,7 @@ final class NormalJson {
     }
 
     /** The bytes of a character beyond ASCII; 0 if they are not one in UTF-8. */
-    static int character(byte[] json, int at) {
+    private static int character(byte[] json, int at) {
         int first = json[at] & 0xff;
         int length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
         if (length == 0 || at + length > json.length) {
