@@ -44,6 +44,8 @@ class KafkaStreams:
         self._admin: Admin | None = None
         self._instance = StreamsInstance(topology, self.config, self._connected)
         self._reporter = reporter_of(self)
+        if self._reporter:
+            self._instance.states.observe(self._reporter.wake)
 
     def __enter__(self) -> Self:
         return self

@@ -268,8 +268,8 @@ class StreamsConfig(TopologyConfig):
 
     report_url: str | None = option(
         "headrace.report.url", Type.STRING, None, importance=Importance.LOW,
-        doc="Of headrace: the REST API of a worker, like `http://localhost:8083`, that the application reports to every 10 s: "
-        "state, topology, internal topics, lag (docs/page.md). Default: none.",
+        doc="Of headrace: the REST API of a worker, like `http://localhost:8083`, that the application reports to every 10 s and "
+        "when its state changes: state, topology, internal topics, lag (docs/page.md). Default: none.",
     )  # fmt: skip
     report_credentials: Password | None = option(
         "headrace.report.credentials", Type.PASSWORD, None, importance=Importance.LOW,

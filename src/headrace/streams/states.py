@@ -48,6 +48,7 @@ class StateMachine:
         self._state = State.CREATED
         self._changed = threading.Condition(threading.RLock())
         self._listener: Listener | None = None
+        self._observers: list[Callable[[], None]] = []
 
     @property
     def state(self) -> State:
@@ -60,6 +61,10 @@ class StateMachine:
             raise StreamsError("Can only set StateListener before calling start(). Current state is: " + self._state)
         self._listener = listener
 
+    def observe(self, observer: Callable[[], None]) -> None:
+        """Call a function after each transition, whatever the listener is; it returns at once, and raises nothing."""
+        self._observers.append(observer)
+
     def transition_to(self, new: State) -> bool:
         """Change to a state; whether that is a valid transition from the current one. An error of the listener, or its
         `sys.exit()`, is logged.
@@ -71,6 +76,8 @@ class StateMachine:
             self._state = new
             self._changed.notify_all()
         log.info("State transition from %s to %s", old, new)
+        for observer in self._observers:
+            observer()
         if self._listener is not None:
             try:
                 self._listener(new, old)

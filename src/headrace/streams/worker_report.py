@@ -47,7 +47,7 @@ class ReportedApplication(CommandTarget, Protocol):
 
 
 class WorkerReporter:
-    """Sends a report every ten seconds, from `start` until the application has ended, and then a last one."""
+    """Sends a report every ten seconds and at each `wake`, from `start` until the application has ended, and then a last one."""
 
     def __init__(self, application: ReportedApplication, interval_s: float = INTERVAL_S) -> None:
         """Raises ConfigError for an invalid address."""
@@ -69,9 +69,13 @@ class WorkerReporter:
         if self._thread.ident is None:
             self._thread.start()
 
+    def wake(self) -> None:
+        """Send a report now, as something has changed; returns at once."""
+        self._wake.set()
+
     def finish(self) -> None:
         """Report that the application has ended; waits for the worker's response for a short time only."""
-        self._wake.set()
+        self.wake()
         if self._thread.is_alive():
             self._thread.join(_TIMEOUT_S)
 
@@ -116,7 +120,7 @@ class WorkerReporter:
     def _report_now(self) -> None:
         """Send a report at once, with the current internal topics, since a command has ended."""
         self._described_s = -_TOPICS_INTERVAL_S
-        self._wake.set()
+        self.wake()
 
     def _send(self, client: httpx.Client) -> None:
         try:

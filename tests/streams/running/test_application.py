@@ -62,10 +62,11 @@ def test_an_application_lives_reports_counts_and_goes_on_where_it_ended(make, wo
     app, states = make(headrace_report_url=f"http://{worker_rest.address}"), []
     streams = app.streams()
     assert streams._reporter is not None
-    streams._reporter._interval_s = 0.5  # by default it is ten seconds
+    streams._reporter._interval_s = 10 * WAIT_S  # a change of the state is reported before
     streams.set_state_listener(lambda new, old: states.append((str(old), str(new))))
     streams.start()
     assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000)
+    wait_until(lambda: reported(worker_rest, app.id)["state"] == "RUNNING", WAIT_S, "its report")
     app.send("a", "b", "a", "c")
     app.await_results({"a": 2, "b": 1, "c": 1})
     store = streams.store("counts")
@@ -73,7 +74,8 @@ def test_an_application_lives_reports_counts_and_goes_on_where_it_ended(make, wo
     assert streams.metrics()["sub-topology-1"]["records"] == 4
     # A store whose task is at work for long is left out of a report.
     wait_until(lambda: rows(StreamsCollector(app.id, streams).collect()) == application_rows(), WAIT_S, "its metrics")
-    wait_until(lambda: reported(worker_rest, app.id)["state"] == "RUNNING", WAIT_S, "a report")
+    streams._reporter._interval_s = 0.5  # by default it is ten seconds
+    streams._reporter.wake()
     in_worker = {row for row in worker_rows() if row[0].startswith("headrace_streams_")}
     wait_until(lambda: rows(scraped(worker_rest)) >= in_worker, WAIT_S, "its metrics at the worker")
     assert rows(scraped(worker_rest)) <= worker_rows().keys()
