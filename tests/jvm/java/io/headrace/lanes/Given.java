@@ -1,9 +1,15 @@
 package io.headrace.lanes;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -72,6 +78,20 @@ final class Given {
     }
 
     static ConsumerRecord<byte[], byte[]> record(long offset) {
-        return new ConsumerRecord<>(TOPIC, 0, offset, null, new byte[0]);
+        return record(offset, 0);
+    }
+
+    /** A record with a value of so many bytes. */
+    static ConsumerRecord<byte[], byte[]> record(long offset, int size) {
+        return new ConsumerRecord<>(TOPIC, 0, offset, 0, TimestampType.CREATE_TIME, ConsumerRecord.NULL_SIZE, size, null, new byte[size],
+            new RecordHeaders(), Optional.empty());
+    }
+
+    static void overwrite(Path file, String text) {
+        try {
+            Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

@@ -117,6 +117,52 @@ final class LanesCases {
         lane.stop();
     }
 
+    static void recordsThatWaitAreNotReadAgain() throws Exception {
+        Path file = Files.writeString(Files.createTempDirectory("lines").resolve("in.txt"), "one\ntwo\n");
+        BlockingQueue<String> read = new LinkedBlockingQueue<>();
+        Lane lane = new Lane(1, new FeedSpec.Settings(Map.of("batch.size", "10"), Map.of(), true), () -> { });
+        FeedPart part = Given.part(lane, file.toString(), Given.chain(row -> {
+            read.add("wait");
+            return Given.row(Chain.NEED, "{}");
+        }));
+        lane.open();
+        lane.submit(() -> lane.add(part));
+        equal(List.of(read.poll(60, TimeUnit.SECONDS), read.poll(60, TimeUnit.SECONDS)), List.of("wait", "wait")); // and what is behind
+        lane.submit(() -> { // after the round in which it was held
+            Given.overwrite(file, "1..\n2..\nthree\n");
+            part.replaces(Given.chain(row -> {
+                read.add(row.getLong(OFFSET) + " " + new String(row.getBinary(1)));
+                return null;
+            }), List.of());
+        });
+        equal(List.of(read.poll(60, TimeUnit.SECONDS), read.poll(60, TimeUnit.SECONDS), read.poll(60, TimeUnit.SECONDS)),
+            List.of("0 one", "4 two", "8 three"));
+        lane.stop();
+    }
+
+    static void onlySmallRecordsAreHeld() throws Exception {
+        HeldRecords held = new HeldRecords();
+        Slot slot = Given.slot(Given.chain(row -> row));
+        slot.paused = Slot.TOPIC;
+        equal(held.hold(slot, List.of(Given.record(3, 60_000), Given.record(4, 10_000))), false);
+        equal(held.hold(slot, List.of(Given.record(3, 30_000), Given.record(4, 30_000))), true);
+        equal(held.due().size(), 0);
+        equal(held.position(slot, null), 3L);
+        slot.paused = 0;
+        equal(held.due().get(slot).size(), 2);
+        equal(held.due().size(), 0);
+        List<Slot> slots = new ArrayList<>();
+        while (slots.size() < 1000) { // of all partitions together
+            slots.add(Given.slot(Given.chain(row -> row)));
+            if (!held.hold(slots.get(slots.size() - 1), List.of(Given.record(0, 65_000)))) {
+                break;
+            }
+        }
+        equal(slots.size(), 65);
+        held.forget(slots.get(0));
+        equal(held.hold(slots.get(64), List.of(Given.record(0, 65_000))), true);
+    }
+
     static void aChainThatIsSlowHasTheLaneForATurnOnly() throws Exception {
         Path directory = Files.createTempDirectory("lines");
         Path slow = Files.writeString(directory.resolve("slow.txt"), "line\n".repeat(100));

@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
  */
 final class FeedPart {
     /** The least that a record takes beside key and value, and the header of its batch. */
-    private static final int OVERHEAD = 61 + 7;
+    static final int OVERHEAD = 61 + 7;
     private static final long SETTLES_MS = 5000;
 
     final FeedSpec spec;
@@ -163,7 +163,7 @@ final class FeedPart {
     private boolean hand(Slot slot, ConsumerRecord<byte[], byte[]> record, ProducerRecord<byte[], byte[]> copy, boolean letter) {
         boolean apart = letter && letters != null;
         long before = slot.taken();
-        int flying = Records.size(copy) + Records.headers(copy) + OVERHEAD;
+        int flying = Records.size(copy) + Records.size(copy.headers()) + OVERHEAD;
         Sent sent = new Sent(this, slot, slot.take(Records.end(record)), flying, record.offset(), record.timestamp(), copy.topic(), letter,
             apart ? null : producer);
         counters.sent(flying);
@@ -255,8 +255,7 @@ final class FeedPart {
 
     private void count(Slot slot, ConsumerRecord<byte[], byte[]> record) {
         counters.read++;
-        int size = Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize());
-        slot.count(size, Math.max(0, lane.nowMs - record.timestamp()));
+        slot.count(Records.size(record), Math.max(0, lane.nowMs - record.timestamp()));
     }
 
     /** A record is passed over. For any thread. */

@@ -39,6 +39,7 @@ final class Lane implements Runnable {
     private final Map<TopicPartition, Slot> slots = new HashMap<>();
     private final Set<FeedPart> parts = new LinkedHashSet<>();
     private final ConcurrentLinkedQueue<Runnable> commands = new ConcurrentLinkedQueue<>();
+    private final HeldRecords held = new HeldRecords();
     private List<Slot> added = new ArrayList<>();
     private boolean moved; // the assignment is not that of `slots` yet
     private long lookedMs;
@@ -147,6 +148,7 @@ final class Lane implements Runnable {
             for (Slot slot : part.slots) {
                 slots.remove(slot.source, slot);
                 slot.paused |= Slot.ENDED;
+                held.forget(slot);
             }
             part.counters.flowPaused(false);
             moved = true;
@@ -196,6 +198,7 @@ final class Lane implements Runnable {
         for (Slot slot : part.slots) {
             long offset = slot.rewind();
             if (offset >= 0 && has(slot) && reader.isAssigned(slot.source)) {
+                held.forget(slot);
                 reader.seek(slot.source, offset);
             }
         }
@@ -204,10 +207,6 @@ final class Lane implements Runnable {
 
     boolean has(Slot slot) {
         return slots.get(slot.source) == slot;
-    }
-
-    long position(Slot slot) {
-        return reader.position(slot.source);
     }
 
     void pause(Slot slot, int reason) {
@@ -309,13 +308,14 @@ final class Lane implements Runnable {
     }
 
     private void round() {
+        Map<FeedPart, Long> turns = new LinkedHashMap<>(); // until when each may have the thread: its chain may be slow
+        held.due().forEach((slot, kept) -> take(slot, kept, turns));
         ConsumerRecords<byte[], byte[]> records = poll();
         nowMs = System.currentTimeMillis();
-        Map<FeedPart, Long> turns = new LinkedHashMap<>(); // until when each may have the thread: its chain may be slow
         for (TopicPartition partition : records.partitions()) {
             Slot slot = slots.get(partition);
             if (slot != null) {
-                take(slot, records.records(partition), turns.computeIfAbsent(slot.part, part -> System.currentTimeMillis() + TURN_MS));
+                take(slot, records.records(partition), turns);
             }
         }
         for (FeedPart part : turns.keySet()) {
@@ -360,8 +360,9 @@ final class Lane implements Runnable {
         }
     }
 
-    private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records, long untilMs) {
+    private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records, Map<FeedPart, Long> turns) {
         FeedPart part = slot.part;
+        long untilMs = turns.computeIfAbsent(part, any -> System.currentTimeMillis() + TURN_MS);
         long most = 2 * limit();
         for (int i = 0; i < records.size(); i++) {
             ConsumerRecord<byte[], byte[]> record = records.get(i);
@@ -370,11 +371,12 @@ final class Lane implements Runnable {
             }
             boolean isLate = i % 8 == 0 && System.currentTimeMillis() >= untilMs;
             if (slot.paused != 0 || isLate || !part.isOpen() || !part.take(slot, record)) {
-                if (has(slot)) {
+                List<ConsumerRecord<byte[], byte[]>> rest = records.subList(i, records.size());
+                if (has(slot) && (slot.paused == 0 || !held.hold(slot, rest))) {
                     reader.seek(slot.source, record.offset());
                 }
                 if ((slot.paused & Slot.SCHEMA) != 0) {
-                    part.ask(slot, records.subList(i + 1, records.size()));
+                    part.ask(slot, rest.subList(1, rest.size()));
                 }
                 return;
             }
@@ -388,7 +390,7 @@ final class Lane implements Runnable {
             Transaction transaction = slot.part.transaction; // commits the offset in its next round
             if (slot.paused == 0 && (transaction == null || transaction.isClosed()) && slot.waiting() == 0) {
                 try {
-                    slot.idleAt(position(slot));
+                    slot.idleAt(held.position(slot, reader));
                 } catch (RuntimeException e) {
                     continue; // it is not known yet
                 }

@@ -2,6 +2,8 @@ package io.headrace.lanes;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -31,10 +33,15 @@ final class Records {
         return (record.key() == null ? 0 : record.key().length) + (record.value() == null ? 0 : record.value().length);
     }
 
-    /** How many bytes its headers have. */
-    static int headers(ProducerRecord<byte[], byte[]> record) {
+    /** Of key and value, in bytes. */
+    static int size(ConsumerRecord<byte[], byte[]> record) {
+        return Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize());
+    }
+
+    /** How many bytes the headers of a record have. */
+    static int size(Headers headers) {
         int size = 0;
-        for (org.apache.kafka.common.header.Header header : record.headers()) {
+        for (Header header : headers) {
             size += header.key().length() + (header.value() == null ? 0 : header.value().length);
         }
         return size;
