@@ -121,15 +121,17 @@ class KafkaSourceTask(FeedTask):
         return latest_offsets(self._admin).silent_since_ms
 
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
-        self._counts = self._admin.partition_counts(_TIMEOUT_S)
-        self._ids = self._admin.topic_ids({topic for topic, _ in self._assigned}, _TIMEOUT_S)
+        infos = self._admin.find({topic for topic, _ in self._assigned}, _TIMEOUT_S)
+        self._counts = {topic: len(info.partitions) for topic, info in infos.items()}
+        self._ids = {topic: info.topic_id for topic, info in infos.items() if info.topic_id}
         absent = {(t, p) for t, p in self._assigned if p >= self._counts.get(t, 0)}
         earliest = self._offsets([p for p in self._assigned if p not in absent], "earliest")
-        present = list(earliest)
-        latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
-        if self._consumer.get("isolation.level") == "read_committed":
-            readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
-        stored_positions = self._stored_positions(stored)
+        present, reset, stored_positions = list(earliest), self._config.auto_offset_reset, self._stored_positions(stored)
+        latest = readable = earliest
+        if stored_positions or reset != "earliest":  # else all begin at the first record, wherever the last one is
+            latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
+            if self._consumer.get("isolation.level") == "read_committed":
+                readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
         same = {p: max(earliest[p], min(latest[p], self._diverging.get(p, latest[p]))) for p in present}
         logs = {p: PartitionLog(earliest[p], same[p], self._ids.get(p[0])) for p in present}
         losses = find(stored_positions, logs, cast("Policy", self._config.source_data_loss))
@@ -140,7 +142,7 @@ class KafkaSourceTask(FeedTask):
         start_offsets = {p: position.next for p, position in stored_positions.items()} | resumed
         # A position after the last stable offset: records of a transaction that is still open were copied before.
         start_offsets = {p: min(offset, readable.get(p, offset)) for p, offset in start_offsets.items()}
-        ends, reset = {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset
+        ends = {p: (earliest[p], readable[p]) for p in present}
         assigned = [p for p in self._assigned if p in earliest or p in absent]
         start = decide(assigned, start_offsets, ends, reset, offsets_since(reset, self._admin, present, _TIMEOUT_S))
         warn(start, "source")
