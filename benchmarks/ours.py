@@ -31,7 +31,6 @@ class Headrace(Mirror):
             "tasks.max": "2",
             "source.bootstrap.servers": self.source,
             "source.topic.whitelist": re.escape(topic),
-            "source.group.id": f"bench-{alias}",
             "destination.topics.prefix": f"{alias}.",
             "topic.creation.default.partitions": str(self.partitions),
             "topic.creation.default.replication.factor": "1",
