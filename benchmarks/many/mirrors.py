@@ -18,7 +18,7 @@ from benchmarks.throughput import EndOffsets, follow, moment
 FIRST = b"-1 0 first"
 """What each source topic holds before its connector is created, in the sender's format: no record of a load."""
 CLIENTS = 4
-INTERVAL_S = 0.25
+INTERVAL_S = 0.05
 
 
 @dataclass(frozen=True)
