@@ -12,6 +12,7 @@ from confluent_kafka import Consumer
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.group_transactions import GroupTransactions, Write
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, generation
 from tests.support import wait_until
 
@@ -86,6 +87,20 @@ def test_what_is_given_up_goes_on_only_when_the_giver_is_done(join):
     wait_until(lambda: second.places, WAIT_S / 2, "the second is a member")
     assert second.slots == frozenset()
     first.held.set()
+    shared(first, second)
+
+
+def test_work_that_is_given_up_may_write_until_it_has_stopped(join, destination_broker):
+    first = join("a")
+    shared(first)
+    group, props = first.membership.settings.group, {"bootstrap.servers": destination_broker.bootstrap}
+    writes = GroupTransactions(props, group, group)
+    first.held.clear()
+    second = join("b")
+    wait_until(lambda: second.places, WAIT_S / 2, "the second is a member")
+    writes.write(Write(offsets={f"{group}-sink": {(group, 0): 7}}), first.membership.session(), 30)
+    first.held.set()
+    writes.stop()
     shared(first, second)
 
 

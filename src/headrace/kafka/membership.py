@@ -234,6 +234,7 @@ class Membership:
         self._notify(self._listener.changed)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._group_metadata = consumer.consumer_group_metadata()  # of the new generation: work that stops may still write
         self._slots -= {p.partition for p in partitions}
         if not self._stopping.is_set():  # a stopping worker has stopped its work before it leaves
             self._notify(self._listener.changed)
