@@ -15,6 +15,8 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S, Deployed
 from tests.kafka_source.mirror import Mirror
+from tests.kafka_source.test_faults import await_all, await_more, copied
+from tests.sending import Sender
 from tests.support import wait_until
 
 PARTITIONS = 3
@@ -188,6 +190,25 @@ def test_new_tasks_start_after_those_before_them_were_fenced_off(
     assert fencing_counts(destination, one.name) == [2, 3]
     source.produce(topic, [record(value=b"%d" % n, partition=n % PARTITIONS) for n in range(9)])
     assert len(one.await_copied(topic, 9)) == 9
+
+
+def test_a_task_that_is_fenced_off_again_and_again_goes_on_and_writes_each_record_once(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic, PARTITIONS)
+    one = mirror(topic)
+    with Sender(source.bootstrap, topic, PARTITIONS) as sender:
+        await_more([one], topic)
+        for _ in range(3):  # while it writes, or commits
+            Producer({"bootstrap.servers": destination.bootstrap, "transactional.id": f"exact-{one.name}-0"}).init_transactions(
+                60
+            )
+            await_more([one], topic)
+        sender.stop()
+    await_all([one], sender)
+    assert [copied(one, topic, partition) for partition in range(PARTITIONS)] == [sender.values(n) for n in range(PARTITIONS)]
+    assert one.states() == ["RUNNING", "RUNNING"]
 
 
 @pytest.mark.parametrize("tasks", [1, 10 * cores()])

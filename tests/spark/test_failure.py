@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import ConnectError, DataError, RetriableError, trace
-from headrace.spark.failure import Cause, as_error, causes, is_retriable, root
+from headrace.spark.failure import Cause, as_error, causes, is_retriable, is_retriable_cause, root
 
 TEXT = (
     "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage 3.0 "
@@ -28,6 +28,12 @@ def test_what_kafka_refuses_for_good_is_not_retriable() -> None:
     assert not is_retriable(Exception(TEXT))
     assert not is_retriable(DataError("bad"))
     assert is_retriable(RetriableError("later"))
+
+
+def test_what_ended_a_transaction_is_retriable() -> None:
+    """What the commit says if somebody has begun with the transactional id: an abort is what the broker knows of it by then."""
+    invalid = "The producer attempted a transactional operation in an invalid state."
+    assert is_retriable_cause(Cause("org.apache.kafka.common.errors.InvalidTxnStateException", invalid))
 
 
 def test_an_error_without_java_keeps_its_own_words() -> None:

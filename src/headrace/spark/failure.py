@@ -26,7 +26,7 @@ _WRAPPERS = (
 _RETRIABLE = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|UnknownTopicOrPartition|NotLeaderOrFollower|LeaderNotAvailable"
     r"|BrokerNotAvailable|CoordinatorNotAvailable|KafkaStorage|NotEnoughReplicas|NotEnoughReplicasAfterAppend|OffsetOutOfRange"
-    r"|ProducerFenced|InvalidProducerEpoch|InvalidPidMapping|UnknownProducerId|OutOfOrderSequence|ConcurrentTransactions|TransactionAborted|TransactionAbortable"
+    r"|ProducerFenced|InvalidProducerEpoch|InvalidPidMapping|UnknownProducerId|InvalidTxnState|OutOfOrderSequence|ConcurrentTransactions|TransactionAborted|TransactionAbortable"
     r"|OperationNotAttempted|OffsetNotAvailable|UnknownLeaderEpoch|FencedLeaderEpoch|UnknownTopicId|RetriableException|NoOffsetForPartition)"
     r"|org\.apache\.kafka\.clients\.consumer\.(OffsetOutOfRange|LogTruncation|NoOffsetForPartition|RetriableCommitFailed)"
     r"|org\.apache\.spark\.TaskKilledException: The batch was cancelled"
