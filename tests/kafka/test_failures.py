@@ -21,6 +21,7 @@ from headrace.kafka.failures import failure, kafka_failure, timed_out
         # While no broker is registered, librdkafka drops the brokers that it knew, with the calls on their way.
         (KafkaError(KafkaError._DESTROY_BROKER, "Broker handle destroyed"), "REQUEST_TIMED_OUT", "Broker handle destroyed",
          "TimeoutException", True),
+        (KafkaError(KafkaError._PARTIAL, "Partial response"), "REQUEST_TIMED_OUT", "Partial response", "TimeoutException", True),
         (KafkaError(KafkaError.POLICY_VIOLATION, "no"), "POLICY_VIOLATION", "no", "PolicyViolationException", False),
         (KafkaError(KafkaError._UNSUPPORTED_FEATURE, "too old"), "UNSUPPORTED_VERSION", "too old",
          "UnsupportedVersionException", False),

@@ -29,7 +29,7 @@ from headrace.config.client_options import client_value
 from headrace.kafka import clients
 from headrace.kafka.batched_calls import BatchedCalls
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
-from headrace.kafka.failures import KafkaFailure, beyond_librdkafka, leader_moves
+from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure, beyond_librdkafka, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
 from headrace.kafka.topic_info import ConfiguredValue, TopicInfo
 from headrace.retry import await_result, poll_until, retry_until
@@ -275,7 +275,7 @@ class Admin:
 
     def broker_count(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> int:
         """The number of running brokers."""
-        return len(self._cluster(timeout_s).nodes)
+        return len(self._cluster(timeout_s).brokers)
 
     def _group(self, group: str) -> GroupOffsets:
         with self._lock:
@@ -284,7 +284,10 @@ class Admin:
             return self._groups[group]
 
     def _cluster(self, timeout_s: float) -> Any:
-        return self._wait(lambda: self._client.describe_cluster(request_timeout=timeout_s), timeout_s)
+        def ask(left_s: float) -> Any:  # librdkafka's describe_cluster aborts the process while all brokers are fenced
+            return self._call(lambda: self._client.list_topics(timeout=left_s), timeout_s)
+
+        return retry_until(ask, timeout_s, _PAUSE_S, lambda error: isinstance(error, RetriableKafkaFailure))
 
     def _describe(self, names: list[str], timeout_s: float) -> dict[str, TopicInfo | KafkaFailure]:
         if not names:

@@ -29,6 +29,7 @@ _RENAMED = {  # librdkafka's name -> Kafka's
 }
 UNREACHABLE = {
     "_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT", "_DESTROY_BROKER",
+    "_PARTIAL",  # of metadata: the broker that answers knows none that runs
 }  # fmt: skip
 
 _JAVA = {  # Kafka's name -> (exception of the Java clients, its own text where the broker sends none)
