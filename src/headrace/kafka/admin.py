@@ -39,6 +39,7 @@ _PAUSE_S = 0.05
 _REFRESH_S = 2.0
 _LONG_TIMEOUT_S = 120.0
 _ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for callers that wait for the topic; not here
+_NO_TOPIC = "!"  # no topic can have this name: the answer has the brokers, and not thousands of topics
 Value = TypeVar("Value")
 
 
@@ -285,7 +286,7 @@ class Admin:
 
     def _cluster(self, timeout_s: float) -> Any:
         def ask(left_s: float) -> Any:  # librdkafka's describe_cluster aborts the process while all brokers are fenced
-            return self._call(lambda: self._client.list_topics(timeout=left_s), timeout_s)
+            return self._call(lambda: self._client.list_topics(_NO_TOPIC, left_s), timeout_s)
 
         return retry_until(ask, timeout_s, _PAUSE_S, lambda error: isinstance(error, RetriableKafkaFailure))
 
@@ -382,8 +383,7 @@ def shared(props: Mapping[str, str]) -> Admin:
     """
     key = frozenset((name, str(value)) for name, value in props.items() if name not in ("client.id", "group.id"))
     with _sharing:
-        admin = _shared.get(key)
-        if admin is None:
+        if (admin := _shared.get(key)) is None:
             admin = _shared[key] = Admin(props)
         return admin
 
