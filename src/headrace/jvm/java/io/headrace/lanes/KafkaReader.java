@@ -3,8 +3,10 @@ package io.headrace.lanes;
 import io.headrace.CalmPoll;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -19,6 +21,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /** Partitions of Kafka's topics, by one consumer. */
 final class KafkaReader implements RecordReader {
     private static final Pattern FROM = Pattern.compile("(?:from|partition) (\\S+)-(\\d+)");
+    private static final Duration LEADERS = Duration.ofMillis(250); // as long as a broker keeps a fetch (`feed_settings.py`)
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final CalmPoll poll;
 
@@ -29,7 +32,25 @@ final class KafkaReader implements RecordReader {
 
     @Override
     public void assign(Collection<TopicPartition> partitions) {
+        Set<TopicPartition> added = new HashSet<>(partitions);
+        added.removeAll(consumer.assignment());
+        boolean isFirst = consumer.assignment().isEmpty();
         consumer.assign(partitions);
+        if (!isFirst && !added.isEmpty()) {
+            awaitLeaders(added);
+        }
+    }
+
+    /**
+     * Wait until the leaders of partitions are known. A broker answers the request for them after the fetch that is under way, which it
+     * keeps while the other partitions have nothing. A poll would send the next such fetch, without these partitions, before the answer.
+     */
+    private void awaitLeaders(Collection<TopicPartition> partitions) {
+        try {
+            consumer.endOffsets(partitions, LEADERS);
+        } catch (RuntimeException e) {
+            // the next polls say what is wrong with them
+        }
     }
 
     @Override
