@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 
@@ -12,7 +13,7 @@ def stop_on_signals(stop: threading.Event) -> None:
         return
 
     def handle(number: int, _frame: object) -> None:
-        stop.set()
+        _thread.start_new_thread(stop.set, ())  # the handler's own thread may be within `stop.wait()`, and have the event's lock
         signal.signal(number, signal.SIG_DFL)
 
     for number in (signal.SIGTERM, signal.SIGINT):
