@@ -95,6 +95,7 @@ def test_values_are_used_and_never_shown(worker: WorkerProcess, cluster: Cluster
     answers.append(worker.call("PUT", "/connectors/copy/config", given))
     wait_until(lambda: cluster.size(f"copy.{topic}") == 2, RUNNING_S, "two records")
     assert [r.value for r in cluster.read(f"copy.{topic}")] == [b"one", b"two"]
+    wait_until(lambda: httpx.get(f"{worker.url}/connectors/copy/status").is_success, RUNNING_S, "the status, read back")
 
     shown = {path: worker.call("GET", "/connectors/copy" + path) for path in ("", "/config", "/tasks", "/status")}
     assert shown["/config"] == given
