@@ -201,9 +201,8 @@ def test_a_task_that_is_fenced_off_again_and_again_goes_on_and_writes_each_recor
     with Sender(source.bootstrap, topic, PARTITIONS) as sender:
         await_more([one], topic)
         for _ in range(3):  # while it writes, or commits
-            Producer({"bootstrap.servers": destination.bootstrap, "transactional.id": f"exact-{one.name}-0"}).init_transactions(
-                60
-            )
+            fencing = Producer({"bootstrap.servers": destination.bootstrap, "transactional.id": f"exact-{one.name}-0"})
+            fencing.init_transactions(60)
             await_more([one], topic)
         sender.stop()
     await_all([one], sender)

@@ -1,6 +1,5 @@
 package io.headrace.lanes;
 
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,9 +12,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 final class HeldRecords {
     private static final int MOST_OF_PARTITION = 64 << 10;
     private static final int MOST = 4 << 20;
-    private final Map<Slot, List<ConsumerRecord<byte[], byte[]>>> records = new LinkedHashMap<>();
-    private final Map<Slot, Integer> sizes = new HashMap<>();
+    private final Map<Slot, Kept> held = new LinkedHashMap<>();
     private int size; // bytes of all
+
+    private record Kept(List<ConsumerRecord<byte[], byte[]>> records, int size) { }
 
     /** Keep these records, all that were read of a paused partition from the first of them on; returns false if they are too many. */
     boolean hold(Slot slot, List<ConsumerRecord<byte[], byte[]>> rest) {
@@ -27,33 +27,37 @@ final class HeldRecords {
                 return false;
             }
         }
-        records.put(slot, List.copyOf(rest));
-        sizes.put(slot, bytes);
+        held.put(slot, new Kept(List.copyOf(rest), bytes));
         size += bytes;
         return true;
     }
 
     /** Take out what is kept of partitions that are not paused any more. */
     Map<Slot, List<ConsumerRecord<byte[], byte[]>>> due() {
-        if (records.isEmpty()) {
+        if (held.isEmpty()) {
             return Map.of();
         }
-        Map<Slot, List<ConsumerRecord<byte[], byte[]>>> due = new LinkedHashMap<>(records);
-        due.keySet().removeIf(slot -> slot.paused != 0);
+        Map<Slot, List<ConsumerRecord<byte[], byte[]>>> due = new LinkedHashMap<>();
+        held.forEach((slot, kept) -> {
+            if (slot.paused == 0) {
+                due.put(slot, kept.records);
+            }
+        });
         due.keySet().forEach(this::forget);
         return due;
     }
 
     /** The offset of the first record that is kept of a partition, or else where its reader is. */
     long position(Slot slot, RecordReader reader) {
-        List<ConsumerRecord<byte[], byte[]>> kept = records.get(slot);
-        return kept == null ? reader.position(slot.source) : kept.get(0).offset();
+        Kept kept = held.get(slot);
+        return kept == null ? reader.position(slot.source) : kept.records.get(0).offset();
     }
 
     /** Keep nothing of a partition: it is not read any more, or from another offset on. */
     void forget(Slot slot) {
-        if (records.remove(slot) != null) {
-            size -= sizes.remove(slot);
+        Kept kept = held.remove(slot);
+        if (kept != null) {
+            size -= kept.size;
         }
     }
 }
